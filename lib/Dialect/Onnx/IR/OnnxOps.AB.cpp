@@ -1,0 +1,20 @@
+//===- OnnxOps.AB.cpp - Operators with these first letters -----------------===//
+//
+// Definitions of the generated operations, split by first letter to keep compile jobs small.
+//
+//===----------------------------------------------------------------------===//
+
+#include "amp/Dialect/Onnx/IR/OnnxOps.AB.h"
+#include "RegisterOps.h"
+
+using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "amp/Dialect/Onnx/IR/OnnxOps.AB.cpp.inc"
+
+void amp::onnx::detail::registerOpsAB(Dialect &dialect) {
+  addAll<
+#define GET_OP_LIST
+#include "amp/Dialect/Onnx/IR/OnnxOps.AB.cpp.inc"
+      >(dialect);
+}

@@ -1,0 +1,16 @@
+//===- amp-opt.cpp - Runs passes on model graphs --------------------------===//
+//
+// Reads and writes .mlir, bytecode and .onnx.
+//
+//===----------------------------------------------------------------------===//
+
+#include "amp/Dialect/Onnx/IR/OnnxDialect.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<amp::onnx::OnnxDialect, mlir::func::FuncDialect>();
+  mlir::registerTransformsPasses();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "amp-opt: mixed precision for model graphs\n", registry));
+}
