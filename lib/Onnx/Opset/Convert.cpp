@@ -1,0 +1,164 @@
+//===- Convert.cpp - Move a node from one ONNX opset to another ------------===//
+// Walks the versions of an op between two opsets and applies the steps of the table, to what the steps make, too.
+//===----------------------------------------------------------------------===//
+
+#include "Steps.h"
+
+#include "llvm/ADT/StringSet.h"
+
+#include <onnx/defs/schema.h>
+
+using namespace amp::onnx_opset;
+using llvm::Error;
+using llvm::StringRef;
+using onnx::NodeProto;
+using onnx::OpSchema;
+
+namespace {
+/// Converts one node and whatever comes of it, in order, into `done`.
+class Walk {
+public:
+  explicit Walk(Conversion &conversion) : conversion(conversion) {}
+
+  Error convert(NodeProto node, int version);
+
+  std::vector<NodeProto> done;
+
+private:
+  Error raise(NodeProto node, int version);
+  Error lower(NodeProto node, int version);
+  Error continueWith(Rewriter &rewriter, int version);
+
+  Conversion &conversion;
+};
+} // namespace
+
+static const OpSchema *findSchema(StringRef op, int version) {
+  const OpSchema *schema = onnx::OpSchemaRegistry::Schema(op.str(), version);
+  return schema && !schema->Deprecated() ? schema : nullptr;
+}
+
+static bool isDefaultDomain(const NodeProto &node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
+
+/// The first row on the way up from `version` that has something to do, or null.
+static const Step *nextRaise(StringRef op, int version, int target) {
+  for (const Step *step : getStepsFrom(op))
+    if (step->raise && version < step->to && step->to <= target)
+      return step;
+  return nullptr;
+}
+
+bool amp::onnx_opset::needsConversion(StringRef op, int from, int to) {
+  const OpSchema *schema = findSchema(op, from);
+  if (!schema)
+    return true;
+  if (to < from)
+    return schema->since_version() > to;
+  return nextRaise(op, from, to) != nullptr;
+}
+
+Error Walk::continueWith(Rewriter &rewriter, int version) {
+  rewriter.trim();
+  for (NodeProto &node : rewriter.before)
+    if (Error error = convert(std::move(node), version))
+      return error;
+  if (Error error = convert(std::move(rewriter.node), version))
+    return error;
+  for (NodeProto &node : rewriter.after)
+    if (Error error = convert(std::move(node), version))
+      return error;
+  return Error::success();
+}
+
+Error Walk::raise(NodeProto node, int version) {
+  const Step *step = nextRaise(node.op_type(), version, conversion.target);
+  if (step) {
+    Rewriter rewriter(std::move(node), step, conversion);
+    if (Error error = step->raise(rewriter))
+      return error;
+    return continueWith(rewriter, step->to);
+  }
+  done.push_back(std::move(node));
+  return Error::success();
+}
+
+Error Walk::lower(NodeProto node, int version) {
+  const OpSchema *newer = findSchema(node.op_type(), version);
+  if (!newer || newer->since_version() <= conversion.target) {
+    done.push_back(std::move(node));
+    return Error::success();
+  }
+  int before = newer->since_version() - 1;
+  const Step *step = getStepTo(node.op_type(), newer->since_version());
+  Rewriter rewriter(std::move(node), step, conversion);
+  const OpSchema *older = findSchema(step ? StringRef(step->op) : rewriter.node.op_type(), before);
+  if (!older)
+    return rewriter.fail("there is no such operator before opset " + llvm::Twine(newer->since_version()));
+  if (step && step->lower)
+    if (Error error = step->lower(rewriter))
+      return error;
+  // A rule may have put another op in the node's place; that one is checked on its own way down.
+  if (rewriter.node.op_type() == older->Name())
+    if (Error error = narrow(rewriter, *newer, *older))
+      return error;
+  return continueWith(rewriter, before);
+}
+
+Error Walk::convert(NodeProto node, int version) {
+  return version <= conversion.target ? raise(std::move(node), version) : lower(std::move(node), version);
+}
+
+/// Every node that a conversion made or changed must be one of the opset it was made for.
+static Error checkAll(std::vector<NodeProto> &nodes, Conversion &conversion) {
+  for (NodeProto &node : nodes) {
+    const OpSchema *schema = findSchema(node.op_type(), conversion.target);
+    Rewriter view(std::move(node), nullptr, conversion);
+    if (!schema)
+      return view.fail("is not an operator of opset " + llvm::Twine(conversion.target));
+    Error error = checkNode(view, *schema, conversion.target);
+    node = std::move(view.node);
+    if (error)
+      return error;
+  }
+  return Error::success();
+}
+
+/// Hands over the constants that something still reads.
+static std::vector<onnx::TensorProto> takeConstants(const std::vector<NodeProto> &nodes, Conversion &conversion) {
+  llvm::StringSet<> read;
+  for (const NodeProto &node : nodes)
+    for (const std::string &input : node.input())
+      read.insert(input);
+  std::vector<onnx::TensorProto> constants;
+  for (onnx::TensorProto &constant : conversion.constants)
+    if (read.contains(constant.name()))
+      constants.push_back(std::move(constant));
+  return constants;
+}
+
+llvm::Expected<Rewritten> amp::onnx_opset::convertNode(const NodeProto &node, int from, int to, NodeContext &context) {
+  if (!isDefaultDomain(node) || !needsConversion(node.op_type(), from, to))
+    return Rewritten{{node}, {}};
+  if (!findSchema(node.op_type(), from))
+    return llvm::createStringError(node.op_type() + ": is not an operator of opset " + llvm::Twine(from));
+  Conversion conversion(context, to);
+  Walk walk(conversion);
+  if (Error error = walk.convert(node, from))
+    return std::move(error);
+  if (Error error = checkAll(walk.done, conversion))
+    return std::move(error);
+  std::vector<onnx::TensorProto> constants = takeConstants(walk.done, conversion);
+  return Rewritten{std::move(walk.done), std::move(constants)};
+}
+
+int amp::onnx_opset::lowestOpset(const NodeProto &node, int atLeast, NodeContext &context, int from) {
+  for (int opset = atLeast; opset < from; ++opset) {
+    if (!isDefaultDomain(node) || !needsConversion(node.op_type(), from, opset))
+      return opset;
+    llvm::Expected<Rewritten> lowered = convertNode(node, from, opset, context);
+    if (lowered)
+      return opset;
+    llvm::consumeError(lowered.takeError());
+  }
+  return std::max(atLeast, from);
+}
