@@ -1,5 +1,7 @@
-//===- Axes.cpp - Axes, sizes and counts that became inputs ----------------===//
-// Attributes of integers that turned into inputs at opsets 5, 10, 13, 18 and 20, and negative axes (opset 11).
+//===- Axes.cpp - Axes, sizes and counts that became inputs
+//----------------===//
+// Attributes of integers that turned into inputs at opsets 5, 10, 13, 18 and
+// 20, and negative axes (opset 11).
 //===----------------------------------------------------------------------===//
 
 #include "Rules.h"
@@ -44,7 +46,8 @@ static Error dropSign(Rewriter &rewriter, StringRef name, int64_t extraRank) {
     return Error::success();
   std::optional<int64_t> rank = rewriter.rank(rewriter.input(0));
   if (!rank)
-    return rewriter.fail(name + " is negative and the rank of the input is not known");
+    return rewriter.fail(name +
+                         " is negative and the rank of the input is not known");
   for (int64_t &axis : axes)
     axis = axis < 0 ? axis + *rank + extraRank : axis;
   if (single)
@@ -76,7 +79,9 @@ Error amp::onnx_opset::raiseSqueezeAxes(Rewriter &rewriter) {
   return Error::success();
 }
 
-Error amp::onnx_opset::lowerSqueezeAxes(Rewriter &rewriter) { return moveToAttribute(rewriter, "axes", 1); }
+Error amp::onnx_opset::lowerSqueezeAxes(Rewriter &rewriter) {
+  return moveToAttribute(rewriter, "axes", 1);
+}
 
 /// An empty list of axes means all of them on both sides.
 Error amp::onnx_opset::raiseReduceAxes(Rewriter &rewriter) {
@@ -96,7 +101,8 @@ Error amp::onnx_opset::lowerReduceAxes(Rewriter &rewriter) {
   if (axes && !axes->empty())
     return Error::success();
   if (emptyMeansNone)
-    return rewriter.fail("no axes with noop_with_empty_axes cannot be said in the older opset");
+    return rewriter.fail(
+        "no axes with noop_with_empty_axes cannot be said in the older opset");
   rewriter.erase("axes");
   return Error::success();
 }
@@ -132,7 +138,9 @@ Error amp::onnx_opset::raiseReshape(Rewriter &rewriter) {
   return Error::success();
 }
 
-Error amp::onnx_opset::lowerReshape(Rewriter &rewriter) { return moveToAttribute(rewriter, "shape", 1); }
+Error amp::onnx_opset::lowerReshape(Rewriter &rewriter) {
+  return moveToAttribute(rewriter, "shape", 1);
+}
 
 Error amp::onnx_opset::raiseSlice(Rewriter &rewriter) {
   moveToInput(rewriter, "starts", 1);
@@ -141,7 +149,8 @@ Error amp::onnx_opset::raiseSlice(Rewriter &rewriter) {
   return Error::success();
 }
 
-/// Opset 10 takes steps but says nothing about negative ones, nor about negative axes.
+/// Opset 10 takes steps but says nothing about negative ones, nor about
+/// negative axes.
 Error amp::onnx_opset::lowerSliceSteps(Rewriter &rewriter) {
   auto isNegative = [](int64_t value) { return value < 0; };
   std::optional<Ints> steps = rewriter.ints(rewriter.input(4));
@@ -152,7 +161,8 @@ Error amp::onnx_opset::lowerSliceSteps(Rewriter &rewriter) {
     return Error::success();
   std::optional<int64_t> rank = rewriter.rank(rewriter.input(0));
   if (!rank)
-    return rewriter.fail("axes are negative and the rank of the input is not known");
+    return rewriter.fail(
+        "axes are negative and the rank of the input is not known");
   for (int64_t &axis : *axes)
     axis = axis < 0 ? axis + *rank : axis;
   rewriter.setInput(3, rewriter.addInts("axes", *axes));
@@ -179,7 +189,7 @@ Error amp::onnx_opset::raiseTopK(Rewriter &rewriter) {
     return rewriter.fail("attribute 'k' is missing");
   int64_t k = rewriter.intAttribute("k", 0);
   rewriter.erase("k");
-  rewriter.setInput(1, rewriter.addInts("k", k));
+  rewriter.setInput(1, rewriter.addInts("K", k));
   return Error::success();
 }
 
@@ -192,7 +202,8 @@ Error amp::onnx_opset::lowerTopK(Rewriter &rewriter) {
   return Error::success();
 }
 
-/// The older op always sorts, which is one of the orders that sorted = 0 allows.
+/// The older op always sorts, which is one of the orders that sorted = 0
+/// allows.
 Error amp::onnx_opset::lowerTopKOrder(Rewriter &rewriter) {
   rewriter.erase("sorted");
   return lowerAxisSign(rewriter);
@@ -202,10 +213,12 @@ Error amp::onnx_opset::lowerTopKOrder(Rewriter &rewriter) {
 // Split
 //===----------------------------------------------------------------------===//
 
-/// Version 1 takes the sizes as an attribute or as an input, and has no default axis.
+/// Version 1 takes the sizes as an attribute or as an input, and has no default
+/// axis.
 Error amp::onnx_opset::raiseSplitAxis(Rewriter &rewriter) {
   if (!rewriter.hasAttribute("axis"))
-    return rewriter.fail("attribute 'axis' is missing, and opset 1 has no default");
+    return rewriter.fail(
+        "attribute 'axis' is missing, and opset 1 has no default");
   return moveToAttribute(rewriter, "split", 1);
 }
 
@@ -219,7 +232,9 @@ Error amp::onnx_opset::raiseSplitSizes(Rewriter &rewriter) {
   return Error::success();
 }
 
-Error amp::onnx_opset::lowerSplitSizes(Rewriter &rewriter) { return moveToAttribute(rewriter, "split", 1); }
+Error amp::onnx_opset::lowerSplitSizes(Rewriter &rewriter) {
+  return moveToAttribute(rewriter, "split", 1);
+}
 
 /// Without sizes, the older op makes as many equal parts as it has outputs.
 Error amp::onnx_opset::raiseSplitCount(Rewriter &rewriter) {
@@ -238,8 +253,10 @@ Error amp::onnx_opset::lowerSplitCount(Rewriter &rewriter) {
   int64_t axis = rewriter.intAttribute("axis", 0);
   if (dims && axis < 0)
     axis += dims->size();
-  if (!dims || axis < 0 || axis >= static_cast<int64_t>(dims->size()) || (*dims)[axis] < 0 || parts <= 0)
-    return rewriter.fail("the size of axis " + llvm::Twine(axis) + " is not known, so the parts may differ");
+  if (!dims || axis < 0 || axis >= static_cast<int64_t>(dims->size()) ||
+      (*dims)[axis] < 0 || parts <= 0)
+    return rewriter.fail("the size of axis " + llvm::Twine(axis) +
+                         " is not known, so the parts may differ");
   int64_t size = (*dims)[axis], part = (size + parts - 1) / parts;
   if (size % parts == 0)
     return Error::success();

@@ -1,5 +1,7 @@
-//===- Check.cpp - Hold a node against a schema ----------------------------===//
-// What all steps down have in common, and the test that a converted node is legal where it went.
+//===- Check.cpp - Hold a node against a schema
+//----------------------------===//
+// What all steps down have in common, and the test that a converted node is
+// legal where it went.
 //===----------------------------------------------------------------------===//
 
 #include "Steps.h"
@@ -25,25 +27,32 @@ static bool sameValue(const AttributeProto &a, const AttributeProto &b) {
   case AttributeProto::STRING:
     return a.s() == b.s();
   case AttributeProto::INTS:
-    return std::equal(a.ints().begin(), a.ints().end(), b.ints().begin(), b.ints().end());
+    return std::equal(a.ints().begin(), a.ints().end(), b.ints().begin(),
+                      b.ints().end());
   case AttributeProto::FLOATS:
-    return std::equal(a.floats().begin(), a.floats().end(), b.floats().begin(), b.floats().end());
+    return std::equal(a.floats().begin(), a.floats().end(), b.floats().begin(),
+                      b.floats().end());
   case AttributeProto::STRINGS:
-    return std::equal(a.strings().begin(), a.strings().end(), b.strings().begin(), b.strings().end());
+    return std::equal(a.strings().begin(), a.strings().end(),
+                      b.strings().begin(), b.strings().end());
   default:
     return false;
   }
 }
 
-/// Drops the attributes that only the newer schema knows where they have its default: that is what the older one means.
-static Error dropNewAttributes(Rewriter &rewriter, const OpSchema &newer, const OpSchema &older) {
+/// Drops the attributes that only the newer schema knows where they have its
+/// default: that is what the older one means.
+static Error dropNewAttributes(Rewriter &rewriter, const OpSchema &newer,
+                               const OpSchema &older) {
   llvm::SmallVector<std::string, 2> implied;
   for (const AttributeProto &attr : rewriter.node.attribute()) {
     if (older.attributes().count(attr.name()))
       continue;
     auto known = newer.attributes().find(attr.name());
-    if (known == newer.attributes().end() || !sameValue(attr, known->second.default_value))
-      return rewriter.fail("attribute '" + attr.name() + "' needs opset " + Twine(newer.since_version()) +
+    if (known == newer.attributes().end() ||
+        !sameValue(attr, known->second.default_value))
+      return rewriter.fail("attribute '" + attr.name() + "' needs opset " +
+                           Twine(newer.since_version()) +
                            " with the value it has");
     implied.push_back(attr.name());
   }
@@ -52,33 +61,43 @@ static Error dropNewAttributes(Rewriter &rewriter, const OpSchema &newer, const 
   return Error::success();
 }
 
-static Error addRequiredAttributes(Rewriter &rewriter, const OpSchema &newer, const OpSchema &older) {
+static Error addRequiredAttributes(Rewriter &rewriter, const OpSchema &newer,
+                                   const OpSchema &older) {
   for (const auto &[name, attr] : older.attributes()) {
     if (!attr.required || rewriter.hasAttribute(name))
       continue;
     auto known = newer.attributes().find(name);
-    if (known == newer.attributes().end() || known->second.default_value.name().empty())
-      return rewriter.fail("attribute '" + name + "' must be there before opset " + Twine(newer.since_version()));
+    if (known == newer.attributes().end() ||
+        known->second.default_value.name().empty())
+      return rewriter.fail("attribute '" + name +
+                           "' must be there before opset " +
+                           Twine(newer.since_version()));
     *rewriter.node.add_attribute() = known->second.default_value;
   }
   return Error::success();
 }
 
-static Error checkCounts(const Rewriter &rewriter, const OpSchema &schema, int version) {
+static Error checkCounts(const Rewriter &rewriter, const OpSchema &schema,
+                         int version) {
   auto check = [&](llvm::StringRef kind, int count, int min, int max) -> Error {
     if (count > max)
-      return rewriter.fail("opset " + Twine(version) + " has no " + kind + " " + Twine(max));
+      return rewriter.fail("opset " + Twine(version) + " has no " + kind + " " +
+                           Twine(max));
     if (count < min)
-      return rewriter.fail("opset " + Twine(version) + " needs " + kind + " " + Twine(count));
+      return rewriter.fail("opset " + Twine(version) + " needs " + kind + " " +
+                           Twine(count));
     return Error::success();
   };
   const onnx::NodeProto &node = rewriter.node;
-  if (Error error = check("input", node.input_size(), schema.min_input(), schema.max_input()))
+  if (Error error = check("input", node.input_size(), schema.min_input(),
+                          schema.max_input()))
     return error;
-  return check("output", node.output_size(), schema.min_output(), schema.max_output());
+  return check("output", node.output_size(), schema.min_output(),
+               schema.max_output());
 }
 
-Error amp::onnx_opset::narrow(Rewriter &rewriter, const OpSchema &newer, const OpSchema &older) {
+Error amp::onnx_opset::narrow(Rewriter &rewriter, const OpSchema &newer,
+                              const OpSchema &older) {
   if (Error error = dropNewAttributes(rewriter, newer, older))
     return error;
   if (Error error = addRequiredAttributes(rewriter, newer, older))
@@ -87,18 +106,22 @@ Error amp::onnx_opset::narrow(Rewriter &rewriter, const OpSchema &newer, const O
   return checkCounts(rewriter, older, newer.since_version() - 1);
 }
 
-static const OpSchema::FormalParameter *getFormal(const std::vector<OpSchema::FormalParameter> &formals, int index) {
+static const OpSchema::FormalParameter *
+getFormal(const std::vector<OpSchema::FormalParameter> &formals, int index) {
   if (formals.empty())
     return nullptr;
   if (index < static_cast<int>(formals.size()))
     return &formals[index];
-  return formals.back().GetOption() == OpSchema::Variadic ? &formals.back() : nullptr;
+  return formals.back().GetOption() == OpSchema::Variadic ? &formals.back()
+                                                          : nullptr;
 }
 
-/// Checks the known types of `values` against what the schema allows at their places.
-static Error checkTypes(const Rewriter &rewriter, llvm::StringRef kind,
-                        const google::protobuf::RepeatedPtrField<std::string> &values,
-                        const std::vector<OpSchema::FormalParameter> &formals, int version) {
+/// Checks the known types of `values` against what the schema allows at their
+/// places.
+static Error
+checkTypes(const Rewriter &rewriter, llvm::StringRef kind,
+           const google::protobuf::RepeatedPtrField<std::string> &values,
+           const std::vector<OpSchema::FormalParameter> &formals, int version) {
   for (int i = 0, e = values.size(); i != e; ++i) {
     const OpSchema::FormalParameter *formal = getFormal(formals, i);
     const onnx::TypeProto *type = rewriter.type(values[i]);
@@ -107,19 +130,23 @@ static Error checkTypes(const Rewriter &rewriter, llvm::StringRef kind,
     try {
       onnx::DataType name = onnx::Utils::DataTypeUtils::ToType(*type);
       if (!formal->GetTypes().count(name))
-        return rewriter.fail("opset " + Twine(version) + " does not take " + *name + " as " + kind + " " + Twine(i) +
-                             " ('" + formal->GetName() + "')");
+        return rewriter.fail("opset " + Twine(version) + " does not take " +
+                             *name + " as " + kind + " " + Twine(i) + " ('" +
+                             formal->GetName() + "')");
     } catch (const std::exception &) {
-      continue; // A type without a name yet, such as a tensor of unknown elements.
+      continue; // A type without a name yet, such as a tensor of unknown
+                // elements.
     }
   }
   return Error::success();
 }
 
-Error amp::onnx_opset::checkNode(Rewriter &rewriter, const OpSchema &schema, int version) {
+Error amp::onnx_opset::checkNode(Rewriter &rewriter, const OpSchema &schema,
+                                 int version) {
   for (const AttributeProto &attr : rewriter.node.attribute())
     if (!schema.attributes().count(attr.name()))
-      return rewriter.fail("attribute '" + attr.name() + "' does not exist in opset " + Twine(version));
+      return rewriter.fail("attribute '" + attr.name() +
+                           "' does not exist in opset " + Twine(version));
   for (const auto &[name, attr] : schema.attributes())
     if (attr.required && !rewriter.hasAttribute(name))
       return rewriter.fail("attribute '" + name + "' is missing");
@@ -127,10 +154,14 @@ Error amp::onnx_opset::checkNode(Rewriter &rewriter, const OpSchema &schema, int
     return error;
   for (int i = 0, e = rewriter.node.input_size(); i != e; ++i) {
     const OpSchema::FormalParameter *formal = getFormal(schema.inputs(), i);
-    if (formal && formal->GetOption() == OpSchema::Single && !rewriter.hasInput(i))
-      return rewriter.fail("input " + Twine(i) + " ('" + formal->GetName() + "') is missing");
+    if (formal && formal->GetOption() == OpSchema::Single &&
+        !rewriter.hasInput(i))
+      return rewriter.fail("input " + Twine(i) + " ('" + formal->GetName() +
+                           "') is missing");
   }
-  if (Error error = checkTypes(rewriter, "input", rewriter.node.input(), schema.inputs(), version))
+  if (Error error = checkTypes(rewriter, "input", rewriter.node.input(),
+                               schema.inputs(), version))
     return error;
-  return checkTypes(rewriter, "output", rewriter.node.output(), schema.outputs(), version);
+  return checkTypes(rewriter, "output", rewriter.node.output(),
+                    schema.outputs(), version);
 }

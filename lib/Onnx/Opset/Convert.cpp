@@ -1,5 +1,7 @@
-//===- Convert.cpp - Move a node from one ONNX opset to another ------------===//
-// Walks the versions of an op between two opsets and applies the steps of the table, to what the steps make, too.
+//===- Convert.cpp - Move a node from one ONNX opset to another
+//------------===//
+// Walks the versions of an op between two opsets and applies the steps of the
+// table, to what the steps make, too.
 //===----------------------------------------------------------------------===//
 
 #include "Steps.h"
@@ -38,9 +40,12 @@ static const OpSchema *findSchema(StringRef op, int version) {
   return schema && !schema->Deprecated() ? schema : nullptr;
 }
 
-static bool isDefaultDomain(const NodeProto &node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
+static bool isDefaultDomain(const NodeProto &node) {
+  return node.domain().empty() || node.domain() == "ai.onnx";
+}
 
-/// The first row on the way up from `version` that has something to do, or null.
+/// The first row on the way up from `version` that has something to do, or
+/// null.
 static const Step *nextRaise(StringRef op, int version, int target) {
   for (const Step *step : getStepsFrom(op))
     if (step->raise && version < step->to && step->to <= target)
@@ -91,13 +96,16 @@ Error Walk::lower(NodeProto node, int version) {
   int before = newer->since_version() - 1;
   const Step *step = getStepTo(node.op_type(), newer->since_version());
   Rewriter rewriter(std::move(node), step, conversion);
-  const OpSchema *older = findSchema(step ? StringRef(step->op) : rewriter.node.op_type(), before);
+  const OpSchema *older =
+      findSchema(step ? StringRef(step->op) : rewriter.node.op_type(), before);
   if (!older)
-    return rewriter.fail("there is no such operator before opset " + llvm::Twine(newer->since_version()));
+    return rewriter.fail("there is no such operator before opset " +
+                         llvm::Twine(newer->since_version()));
   if (step && step->lower)
     if (Error error = step->lower(rewriter))
       return error;
-  // A rule may have put another op in the node's place; that one is checked on its own way down.
+  // A rule may have put another op in the node's place; that one is checked on
+  // its own way down.
   if (rewriter.node.op_type() == older->Name())
     if (Error error = narrow(rewriter, *newer, *older))
       return error;
@@ -105,16 +113,19 @@ Error Walk::lower(NodeProto node, int version) {
 }
 
 Error Walk::convert(NodeProto node, int version) {
-  return version <= conversion.target ? raise(std::move(node), version) : lower(std::move(node), version);
+  return version <= conversion.target ? raise(std::move(node), version)
+                                      : lower(std::move(node), version);
 }
 
-/// Every node that a conversion made or changed must be one of the opset it was made for.
+/// Every node that a conversion made or changed must be one of the opset it was
+/// made for.
 static Error checkAll(std::vector<NodeProto> &nodes, Conversion &conversion) {
   for (NodeProto &node : nodes) {
     const OpSchema *schema = findSchema(node.op_type(), conversion.target);
     Rewriter view(std::move(node), nullptr, conversion);
     if (!schema)
-      return view.fail("is not an operator of opset " + llvm::Twine(conversion.target));
+      return view.fail("is not an operator of opset " +
+                       llvm::Twine(conversion.target));
     Error error = checkNode(view, *schema, conversion.target);
     node = std::move(view.node);
     if (error)
@@ -124,7 +135,8 @@ static Error checkAll(std::vector<NodeProto> &nodes, Conversion &conversion) {
 }
 
 /// Hands over the constants that something still reads.
-static std::vector<onnx::TensorProto> takeConstants(const std::vector<NodeProto> &nodes, Conversion &conversion) {
+static std::vector<onnx::TensorProto>
+takeConstants(const std::vector<NodeProto> &nodes, Conversion &conversion) {
   llvm::StringSet<> read;
   for (const NodeProto &node : nodes)
     for (const std::string &input : node.input())
@@ -136,22 +148,27 @@ static std::vector<onnx::TensorProto> takeConstants(const std::vector<NodeProto>
   return constants;
 }
 
-llvm::Expected<Rewritten> amp::onnx_opset::convertNode(const NodeProto &node, int from, int to, NodeContext &context) {
+llvm::Expected<Rewritten> amp::onnx_opset::convertNode(const NodeProto &node,
+                                                       int from, int to,
+                                                       NodeContext &context) {
   if (!isDefaultDomain(node) || !needsConversion(node.op_type(), from, to))
     return Rewritten{{node}, {}};
   if (!findSchema(node.op_type(), from))
-    return llvm::createStringError(node.op_type() + ": is not an operator of opset " + llvm::Twine(from));
+    return llvm::createStringError(
+        node.op_type() + ": is not an operator of opset " + llvm::Twine(from));
   Conversion conversion(context, to);
   Walk walk(conversion);
   if (Error error = walk.convert(node, from))
     return std::move(error);
   if (Error error = checkAll(walk.done, conversion))
     return std::move(error);
-  std::vector<onnx::TensorProto> constants = takeConstants(walk.done, conversion);
+  std::vector<onnx::TensorProto> constants =
+      takeConstants(walk.done, conversion);
   return Rewritten{std::move(walk.done), std::move(constants)};
 }
 
-int amp::onnx_opset::lowestOpset(const NodeProto &node, int atLeast, NodeContext &context, int from) {
+int amp::onnx_opset::lowestOpset(const NodeProto &node, int atLeast,
+                                 NodeContext &context, int from) {
   for (int opset = atLeast; opset < from; ++opset) {
     if (!isDefaultDomain(node) || !needsConversion(node.op_type(), from, opset))
       return opset;

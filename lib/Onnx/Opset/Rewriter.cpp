@@ -1,5 +1,7 @@
-//===- Rewriter.cpp - What a step of the opset table works on --------------===//
-// Access to attributes and known values of a node, and the making of constants and nodes beside it.
+//===- Rewriter.cpp - What a step of the opset table works on
+//--------------===//
+// Access to attributes and known values of a node, and the making of constants
+// and nodes beside it.
 //===----------------------------------------------------------------------===//
 
 #include "Rewriter.h"
@@ -27,14 +29,17 @@ Error Rewriter::fail(const Twine &message) const {
 }
 
 Error Rewriter::refuse() const {
-  return fail("nothing in the other opset means the same (opset " + Twine(step->to) + ": " + step->what + ")");
+  return fail("nothing in the other opset means the same (opset " +
+              Twine(step->to) + ": " + step->what + ")");
 }
 
 //===----------------------------------------------------------------------===//
 // Inputs and outputs
 //===----------------------------------------------------------------------===//
 
-StringRef Rewriter::input(int index) const { return index < node.input_size() ? StringRef(node.input(index)) : ""; }
+StringRef Rewriter::input(int index) const {
+  return index < node.input_size() ? StringRef(node.input(index)) : "";
+}
 
 void Rewriter::setInput(int index, StringRef value) {
   while (node.input_size() <= index)
@@ -64,7 +69,8 @@ const onnx::TypeProto *Rewriter::type(StringRef value) const {
 
 int Rewriter::elementType(StringRef value) const {
   const onnx::TypeProto *known = type(value);
-  return known && known->has_tensor_type() ? known->tensor_type().elem_type() : TensorProto::UNDEFINED;
+  return known && known->has_tensor_type() ? known->tensor_type().elem_type()
+                                           : TensorProto::UNDEFINED;
 }
 
 std::optional<Dims> Rewriter::dims(StringRef value) const {
@@ -83,7 +89,8 @@ std::optional<int64_t> Rewriter::rank(StringRef value) const {
   return std::nullopt;
 }
 
-static const TensorProto *findConstant(const Conversion &conversion, StringRef value) {
+static const TensorProto *findConstant(const Conversion &conversion,
+                                       StringRef value) {
   if (value.empty())
     return nullptr;
   if (const TensorProto *made = conversion.constantByName.lookup(value))
@@ -114,7 +121,8 @@ std::optional<Ints> Rewriter::ints(StringRef value) const {
       return std::nullopt;
     }
   } catch (const std::exception &) {
-    return std::nullopt; // The data does not fit the declared shape: the checker's matter.
+    return std::nullopt; // The data does not fit the declared shape: the
+                         // checker's matter.
   }
 }
 
@@ -130,9 +138,13 @@ static const llvm::fltSemantics *getHalfSemantics(int elementType) {
 }
 
 /// The elements of an f16 or bf16 tensor.
-static llvm::SmallVector<double> parseHalves(const TensorProto &tensor, const llvm::fltSemantics &semantics) {
+static llvm::SmallVector<double>
+parseHalves(const TensorProto &tensor, const llvm::fltSemantics &semantics) {
   llvm::SmallVector<double> values;
-  auto add = [&](uint16_t bits) { values.push_back(llvm::APFloat(semantics, llvm::APInt(16, bits)).convertToDouble()); };
+  auto add = [&](uint16_t bits) {
+    values.push_back(
+        llvm::APFloat(semantics, llvm::APInt(16, bits)).convertToDouble());
+  };
   const std::string &raw = tensor.raw_data();
   for (size_t i = 0; i + 1 < raw.size(); i += 2)
     add(static_cast<uint8_t>(raw[i]) | static_cast<uint8_t>(raw[i + 1]) << 8);
@@ -141,7 +153,8 @@ static llvm::SmallVector<double> parseHalves(const TensorProto &tensor, const ll
   return values;
 }
 
-std::optional<llvm::SmallVector<double>> Rewriter::floats(StringRef value) const {
+std::optional<llvm::SmallVector<double>>
+Rewriter::floats(StringRef value) const {
   const TensorProto *tensor = findConstant(conversion, value);
   if (!tensor)
     return std::nullopt;
@@ -154,7 +167,8 @@ std::optional<llvm::SmallVector<double>> Rewriter::floats(StringRef value) const
       std::vector<double> data = onnx::ParseData<double>(tensor);
       return llvm::SmallVector<double>(data.begin(), data.end());
     }
-    if (const llvm::fltSemantics *semantics = getHalfSemantics(tensor->data_type()))
+    if (const llvm::fltSemantics *semantics =
+            getHalfSemantics(tensor->data_type()))
       return parseHalves(*tensor, *semantics);
   } catch (const std::exception &) {
     return std::nullopt; // As above.
@@ -183,7 +197,8 @@ float Rewriter::floatAttribute(StringRef name, float otherwise) const {
   return attr ? attr->f() : otherwise;
 }
 
-std::string Rewriter::stringAttribute(StringRef name, StringRef otherwise) const {
+std::string Rewriter::stringAttribute(StringRef name,
+                                      StringRef otherwise) const {
   const AttributeProto *attr = attribute(name);
   return attr ? attr->s() : otherwise.str();
 }
@@ -197,11 +212,15 @@ std::optional<Ints> Rewriter::intsAttribute(StringRef name) const {
 
 void Rewriter::erase(StringRef name) {
   auto &attributes = *node.mutable_attribute();
-  attributes.erase(llvm::remove_if(attributes, [&](const AttributeProto &attr) { return attr.name() == name; }),
+  attributes.erase(llvm::remove_if(attributes,
+                                   [&](const AttributeProto &attr) {
+                                     return attr.name() == name;
+                                   }),
                    attributes.end());
 }
 
-AttributeProto &Rewriter::fresh(StringRef name, AttributeProto::AttributeType type) {
+AttributeProto &Rewriter::fresh(StringRef name,
+                                AttributeProto::AttributeType type) {
   AttributeProto *attr = nullptr;
   for (AttributeProto &present : *node.mutable_attribute())
     if (present.name() == name)
@@ -214,28 +233,40 @@ AttributeProto &Rewriter::fresh(StringRef name, AttributeProto::AttributeType ty
   return *attr;
 }
 
-void Rewriter::set(StringRef name, int64_t value) { fresh(name, AttributeProto::INT).set_i(value); }
+void Rewriter::set(StringRef name, int64_t value) {
+  fresh(name, AttributeProto::INT).set_i(value);
+}
 
-void Rewriter::set(StringRef name, StringRef value) { fresh(name, AttributeProto::STRING).set_s(value.str()); }
+void Rewriter::set(StringRef name, StringRef value) {
+  fresh(name, AttributeProto::STRING).set_s(value.str());
+}
 
 void Rewriter::set(StringRef name, ArrayRef<int64_t> value) {
-  fresh(name, AttributeProto::INTS).mutable_ints()->Assign(value.begin(), value.end());
+  fresh(name, AttributeProto::INTS)
+      .mutable_ints()
+      ->Assign(value.begin(), value.end());
 }
 
-void Rewriter::setFloat(StringRef name, float value) { fresh(name, AttributeProto::FLOAT).set_f(value); }
+void Rewriter::setFloat(StringRef name, float value) {
+  fresh(name, AttributeProto::FLOAT).set_f(value);
+}
 
 void Rewriter::setFloats(StringRef name, ArrayRef<float> value) {
-  fresh(name, AttributeProto::FLOATS).mutable_floats()->Assign(value.begin(), value.end());
+  fresh(name, AttributeProto::FLOATS)
+      .mutable_floats()
+      ->Assign(value.begin(), value.end());
 }
 
-void amp::onnx_opset::addAttribute(NodeProto &node, StringRef name, int64_t value) {
+void amp::onnx_opset::addAttribute(NodeProto &node, StringRef name,
+                                   int64_t value) {
   AttributeProto &attr = *node.add_attribute();
   attr.set_name(name.str());
   attr.set_type(AttributeProto::INT);
   attr.set_i(value);
 }
 
-void amp::onnx_opset::addAttribute(NodeProto &node, StringRef name, ArrayRef<int64_t> value) {
+void amp::onnx_opset::addAttribute(NodeProto &node, StringRef name,
+                                   ArrayRef<int64_t> value) {
   AttributeProto &attr = *node.add_attribute();
   attr.set_name(name.str());
   attr.set_type(AttributeProto::INTS);
@@ -246,6 +277,11 @@ void amp::onnx_opset::addAttribute(NodeProto &node, StringRef name, ArrayRef<int
 // New values
 //===----------------------------------------------------------------------===//
 
+std::string Rewriter::freshName(StringRef base) {
+  const std::string &stem = hasOutput(0) ? node.output(0) : node.op_type();
+  return conversion.context.freshName(stem + "_" + base.str());
+}
+
 std::string Rewriter::addConstant(StringRef base, TensorProto tensor) {
   std::string name = freshName(base);
   tensor.set_name(name);
@@ -255,11 +291,13 @@ std::string Rewriter::addConstant(StringRef base, TensorProto tensor) {
   for (int64_t size : tensor.dims())
     shape->add_dim()->set_dim_value(size);
   conversion.typeByName[name] = &type;
-  conversion.constantByName[name] = &conversion.constants.emplace_back(std::move(tensor));
+  conversion.constantByName[name] =
+      &conversion.constants.emplace_back(std::move(tensor));
   return name;
 }
 
-std::string Rewriter::addInts(StringRef base, ArrayRef<int64_t> values, bool scalar) {
+std::string Rewriter::addInts(StringRef base, ArrayRef<int64_t> values,
+                              bool scalar) {
   TensorProto tensor;
   tensor.set_data_type(TensorProto::INT64);
   if (!scalar)
@@ -268,7 +306,8 @@ std::string Rewriter::addInts(StringRef base, ArrayRef<int64_t> values, bool sca
   return addConstant(base, std::move(tensor));
 }
 
-std::string Rewriter::addFloats(StringRef base, int elementType, ArrayRef<double> values, bool scalar) {
+std::string Rewriter::addFloats(StringRef base, int elementType,
+                                ArrayRef<double> values, bool scalar) {
   TensorProto tensor;
   tensor.set_data_type(elementType);
   if (!scalar)
@@ -280,17 +319,20 @@ std::string Rewriter::addFloats(StringRef base, int elementType, ArrayRef<double
       tensor.add_double_data(value);
     } else {
       const llvm::fltSemantics *semantics = getHalfSemantics(elementType);
-      assert(semantics && "not a floating-point type that a rule makes constants of");
+      assert(semantics &&
+             "not a floating-point type that a rule makes constants of");
       llvm::APFloat narrow(value);
       bool losesInfo;
-      narrow.convert(*semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+      narrow.convert(*semantics, llvm::APFloat::rmNearestTiesToEven,
+                     &losesInfo);
       tensor.add_int32_data(narrow.bitcastToAPInt().getZExtValue());
     }
   }
   return addConstant(base, std::move(tensor));
 }
 
-static NodeProto &addNode(std::vector<NodeProto> &nodes, StringRef op, ArrayRef<StringRef> inputs, StringRef output) {
+static NodeProto &addNode(std::vector<NodeProto> &nodes, StringRef op,
+                          ArrayRef<StringRef> inputs, StringRef output) {
   NodeProto &made = nodes.emplace_back();
   made.set_op_type(op.str());
   for (StringRef input : inputs)
@@ -299,10 +341,12 @@ static NodeProto &addNode(std::vector<NodeProto> &nodes, StringRef op, ArrayRef<
   return made;
 }
 
-NodeProto &Rewriter::addBefore(StringRef op, ArrayRef<StringRef> inputs, StringRef output) {
+NodeProto &Rewriter::addBefore(StringRef op, ArrayRef<StringRef> inputs,
+                               StringRef output) {
   return addNode(before, op, inputs, output);
 }
 
-NodeProto &Rewriter::addAfter(StringRef op, ArrayRef<StringRef> inputs, StringRef output) {
+NodeProto &Rewriter::addAfter(StringRef op, ArrayRef<StringRef> inputs,
+                              StringRef output) {
   return addNode(after, op, inputs, output);
 }

@@ -1,4 +1,5 @@
-//===- Steps.cpp - The table of opset steps --------------------------------===//
+//===- Steps.cpp - The table of opset steps
+//--------------------------------===//
 // Turns data/opset-steps.def into an array with an index by op.
 //===----------------------------------------------------------------------===//
 
@@ -13,12 +14,15 @@ namespace {
 constexpr Rule same = nullptr;
 
 constexpr Step table[] = {
-#define STEP(op, from, to, raise, lower, what) {#op, #op, from, to, raise, lower, what},
-#define REPLACED(op, newer, from, to, raise, lower, what) {#op, #newer, from, to, raise, lower, what},
+#define STEP(op, from, to, raise, lower, what)                                 \
+  {#op, #op, from, to, raise, lower, what},
+#define REPLACED(op, newer, from, to, raise, lower, what)                      \
+  {#op, #newer, from, to, raise, lower, what},
 #include "opset-steps.def"
 };
 
-/// Rows by the op they start from, in table order (by version), and by the op they lead to.
+/// Rows by the op they start from, in table order (by version), and by the op
+/// they lead to.
 struct Index {
   llvm::StringMap<llvm::SmallVector<const Step *, 4>> from, to;
 
@@ -28,7 +32,8 @@ struct Index {
       to[step.newer].push_back(&step);
     }
     for (auto &entry : from)
-      llvm::sort(entry.second, [](const Step *a, const Step *b) { return a->to < b->to; });
+      llvm::sort(entry.second,
+                 [](const Step *a, const Step *b) { return a->to < b->to; });
   }
 };
 } // namespace
@@ -53,8 +58,11 @@ const Step *amp::onnx_opset::getStepTo(llvm::StringRef op, int to) {
   auto found = rows.find(op);
   if (found == rows.end())
     return nullptr;
-  auto row = llvm::find_if(found->second, [&](const Step *step) { return step->to == to; });
+  auto row = llvm::find_if(found->second,
+                           [&](const Step *step) { return step->to == to; });
   return row == found->second.end() ? nullptr : *row;
 }
 
-llvm::Error amp::onnx_opset::refuse(Rewriter &rewriter) { return rewriter.refuse(); }
+llvm::Error amp::onnx_opset::refuse(Rewriter &rewriter) {
+  return rewriter.refuse();
+}

@@ -13,14 +13,18 @@ class OpSchema;
 
 namespace amp::onnx_opset {
 
-/// The step of `op` from the schema of version `from` to the next one, of version `to`. A step without a row only
-/// widens: a node of the older version is a node of the newer one, and the other way round if the older schema admits it.
+/// The step of `op` from the schema of version `from` to the next one, of
+/// version `to`. A step without a row only widens: a node of the older version
+/// is a node of the newer one, and the other way round if the older schema
+/// admits it.
 struct Step {
   llvm::StringLiteral op;
-  /// The name of the op after the step; differs from `op` where an operator was replaced.
+  /// The name of the op after the step; differs from `op` where an operator was
+  /// replaced.
   llvm::StringLiteral newer;
   int from, to;
-  /// Null: the node stays as it is. (On the way down it is then checked against the older schema.)
+  /// Null: the node stays as it is. (On the way down it is then checked against
+  /// the older schema.)
   Rule raise, lower;
   /// What changed, in a few words.
   llvm::StringLiteral what;
@@ -35,12 +39,16 @@ llvm::ArrayRef<const Step *> getStepsFrom(llvm::StringRef op);
 /// The row that leads to version `to` of `op`, or null.
 const Step *getStepTo(llvm::StringRef op, int to);
 
-/// The part of a step down that all ops share: drops attributes that say what the older schema implies, and refuses what
-/// it does not know. `newer` and `older` are schemas of the node's op.
-llvm::Error narrow(Rewriter &rewriter, const onnx::OpSchema &newer, const onnx::OpSchema &older);
+/// The part of a step down that all ops share: drops attributes that say what
+/// the older schema implies, and refuses what it does not know. `newer` and
+/// `older` are schemas of the node's op.
+llvm::Error narrow(Rewriter &rewriter, const onnx::OpSchema &newer,
+                   const onnx::OpSchema &older);
 
-/// Checks a node against the schema it is said to be written for: attributes, counts of inputs and outputs, types.
-llvm::Error checkNode(Rewriter &rewriter, const onnx::OpSchema &schema, int version);
+/// Checks a node against the schema it is said to be written for: attributes,
+/// counts of inputs and outputs, types.
+llvm::Error checkNode(Rewriter &rewriter, const onnx::OpSchema &schema,
+                      int version);
 
 } // namespace amp::onnx_opset
 
