@@ -55,7 +55,7 @@ static void explainRow(const Policy &policy, StringRef op, raw_ostream &os) {
   if (f16->opClass != bf16->opClass)
     classes =
         ("f16 " + classes + ", bf16 " + stringifyOpClass(bf16->opClass)).str();
-  os << left_justify(classes, 9) << f16->note << '\n';
+  os << left_justify(classes, 7) << "  " << f16->note << '\n';
   for (const RowCase &rowCase : f16->cases)
     os << formatv("  {0,14}{1} when {2}\n", "",
                   stringifyOpClass(rowCase.opClass),
