@@ -4,13 +4,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "amp/Dialect/Amp/IR/AmpDialect.h"
+#include "amp/Dialect/Amp/Transforms/Passes.h"
 #include "amp/Dialect/Onnx/IR/OnnxDialect.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<amp::onnx::OnnxDialect, mlir::func::FuncDialect>();
+  registry.insert<amp::AmpDialect, amp::onnx::OnnxDialect, mlir::func::FuncDialect>();
+  amp::registerAmpPasses();
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "amp-opt: mixed precision for model graphs\n", registry));
 }

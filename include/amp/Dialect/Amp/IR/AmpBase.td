@@ -1,0 +1,34 @@
+// The amp dialect.
+
+#ifndef AMP_DIALECT_AMP_IR_AMPBASE
+#define AMP_DIALECT_AMP_IR_AMPBASE
+
+include "mlir/IR/OpBase.td"
+
+def Amp_Dialect : Dialect {
+  let name = "amp";
+  let cppNamespace = "::amp";
+  let summary = "Autocast regions, casts the tool made, precision decisions";
+  let description = [{
+    `amp.autocast` says where and how to autocast, the discardable attribute
+    `amp.decision` says what was decided for an op and why, and `amp.cast` is a
+    cast that the decisions made necessary. Rationale: `docs/rationale/amp.md`.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let dependentDialects = ["::amp::onnx::OnnxDialect"];
+  let extraClassDeclaration = [{
+    /// What was decided for an op: a `DecisionAttr`.
+    static constexpr ::llvm::StringLiteral getDecisionAttrName() {
+      return "amp.decision";
+    }
+
+  private:
+    void registerAttributes();
+    void registerOps();
+
+  public:
+  }];
+}
+
+#endif // AMP_DIALECT_AMP_IR_AMPBASE
