@@ -1,0 +1,69 @@
+"""Round trip and autocast of the onnx wheel's test data and of ONNX Runtime's test graphs.
+
+A fixed sample by default; AMP_FULL=1 runs everything.
+"""
+import re
+
+import pytest
+
+import corpus
+import flows
+from harness import FULL
+
+#: Drawn more often into the sample: what converters are known to trip over.
+HARD = ("loop", "if_", "scan", "sequence", "optional", "resize", "softmax", "batchnorm", "layer_normalization", "attention", "lstm",
+        "gru", "cast", "bfloat16", "float8", "int4", "strnorm", "gradient", "subgraph", "function", "propagate_cast/matmul_add",
+        "external", "fp16")
+#: Models whose numbers may differ more than the rule allows: name pattern -> ({dtype: (relative, absolute)}, reason).
+TOLERANCES = {}
+
+_ort, _ort_reason = corpus.ort_testdata()
+
+
+def _selected():
+    cases = corpus.onnx_suite() + _ort
+    if FULL:
+        return cases
+    hard = [case for case in cases if any(word in case.name for word in HARD)]
+    light = [case for case in cases if case.name in ("light/light_densenet121", "light/light_squeezenet")]
+    cases = [case for case in cases if not case.name.startswith("light/")]  # their weights take seconds each
+    return sorted({*corpus.sample(cases, 10), *corpus.sample(hard, 5), *light}, key=lambda case: case.name)
+
+
+def _round_trip(item, pool):
+    return flows.round_trip(item.callspec.params["case"], pool)
+
+
+def _autocast(item, pool):
+    case, dtype = item.callspec.params["case"], item.callspec.params["dtype"]
+    limits = next((limits for pattern, (limits, _) in TOLERANCES.items() if re.search(pattern, case.name)), {})
+    return flows.convert(case, dtype, pool, limits.get(dtype))
+
+
+_each = pytest.mark.parametrize("case", _selected(), ids=lambda case: case.name)
+
+
+@pytest.mark.job.with_args(_round_trip)
+@_each
+def test_round_trip(case, ahead, request, record):
+    verdict = ahead.result(request.node)
+    record("round trip", f"models judged by {verdict['how'].split(' ')[0]}")
+    if verdict.get("identical"):
+        record("round trip", "models come back field for field identical")
+    assert not verdict["problems"], "\n".join(verdict["problems"])
+
+
+@pytest.mark.job.with_args(_autocast)
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@_each
+def test_autocast(case, dtype, ahead, request, record):
+    verdict = ahead.result(request.node)
+    record(f"autocast {dtype}", f"models judged by {verdict['how'].split(' ')[0]}")
+    if verdict.get("narrow"):
+        record(f"autocast {dtype}", "models with narrow heavy ops")
+    assert not verdict["problems"], "\n".join(verdict["problems"])
+
+
+@pytest.mark.skipif(not _ort_reason, reason="ONNX Runtime's graphs are part of the tests above")
+def test_ort_testdata_is_here():
+    pytest.skip(_ort_reason)
