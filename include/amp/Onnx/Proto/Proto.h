@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "onnx/onnx_pb.h"
+#include "llvm/Support/Error.h"
 
 namespace amp::proto {
 
