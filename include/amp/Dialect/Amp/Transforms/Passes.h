@@ -7,6 +7,8 @@
 #ifndef AMP_DIALECT_AMP_TRANSFORMS_PASSES_H
 #define AMP_DIALECT_AMP_TRANSFORMS_PASSES_H
 
+#include "amp/Dialect/Amp/IR/AmpDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include <memory>
 #include <string>

@@ -27,4 +27,47 @@ def InlineRegionsPass : Pass<"amp-inline-regions"> {
   }];
 }
 
+def MaterializeCastsPass : Pass<"amp-materialize-casts", "::mlir::func::FuncOp"> {
+  let summary = "Give values the types decided for them, with casts between";
+  let description = [{
+    Results get the element type their op's `amp.decision` says; arguments of
+    Loop and Scan bodies that of the operand they come from. A use whose decided
+    type is another than its value now has reads an `amp.cast`, of which there is
+    one per value and type, right behind the value's producer. Values about which
+    nothing was decided keep their types, and so do uses of them; arguments and
+    results of the function keep theirs unless `keep-io-types` is false, and a
+    graph output keeps its name.
+
+    An op whose attribute names its result type (Cast, EyeLike, ConstantOfShape,
+    ...) gets another attribute where the values are those a cast would give;
+    elsewhere a cast follows it. Attention that became narrow asks for a float32
+    softmax. Autocast regions have served their purpose and are dissolved.
+
+    Fails when ops wait for decisions and none was made.
+
+    ```mlir
+    %0 = onnx.MatMul(%x, %w) {amp.decision = #amp.decision<narrow (f16, f16) -> (f16), rule = table>}
+      : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+    return %0 : tensor<2x3xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = amp.cast %x : tensor<2x4xf32> to tensor<2x4xf16>
+    %1 = amp.cast %w : tensor<4x3xf32> to tensor<4x3xf16>
+    %2 = onnx.MatMul(%0, %1) {amp.decision = #amp.decision<narrow (f16, f16) -> (f16), rule = table>}
+      : (tensor<2x4xf16>, tensor<4x3xf16>) -> tensor<2x3xf16>
+    %3 = amp.cast %2 : tensor<2x3xf16> to tensor<2x3xf32>
+    return %3 : tensor<2x3xf32>
+    ```
+  }];
+  let options = [
+    Option<"clampConstants", "clamp-constants", "bool", /*default=*/"false",
+           "Constants beyond the narrow range become its largest value, not infinite">,
+    Option<"keepIOTypes", "keep-io-types", "bool", /*default=*/"true",
+           "Keep the types of the function's arguments and results">
+  ];
+  let statistics = [Statistic<"numCasts", "num-casts", "Casts inserted">];
+  let dependentDialects = ["::amp::AmpDialect"];
+}
+
 #endif // AMP_DIALECT_AMP_TRANSFORMS_PASSES
