@@ -52,6 +52,13 @@ def pool(ahead):
 
 
 @pytest.fixture(scope="session")
+def lower(pool):
+    """Converts small models; see small.Lower."""
+    from small import Lower
+    return Lower(pool)
+
+
+@pytest.fixture(scope="session")
 def record():
     """record("group", "what"): counted and printed in the summary; record.line adds a line."""
     def add(group, what):
