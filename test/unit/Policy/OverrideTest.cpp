@@ -52,10 +52,10 @@ TEST(Override, BothWaysIsAnOverlap) {
 TEST(Override, UnknownOperatorNamesTheNearest) {
   Policy policy = balanced();
   EXPECT_EQ(toString(policy.allow("Matmul")),
-            "cannot allow 'Matmul': policy 'balanced' has no such operator; "
+            "cannot allow 'Matmul': unknown operator; "
             "did you mean 'MatMul'?");
   EXPECT_EQ(toString(policy.deny("Frobnicate")),
-            "cannot deny 'Frobnicate': policy 'balanced' has no such operator");
+            "cannot deny 'Frobnicate': unknown operator");
 }
 
 TEST(Override, OperatorWithoutPrecisionIsRefusedWithTheReason) {

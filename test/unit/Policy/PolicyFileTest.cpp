@@ -104,6 +104,16 @@ TEST_F(PolicyFiles, WithoutExtendsHasOnlyItsOwnRows) {
   EXPECT_EQ(policy.placement(), Placement::FewestCasts);
 }
 
+TEST_F(PolicyFiles, AllowAddsARowThatTheFileLacks) {
+  Policy policy = cantFail(
+      load(R"({"name": "x", "rows": [{"op": "MatMul", "class": "narrow"}]})"));
+  ASSERT_FALSE(bool(policy.allow("Conv")));
+  EXPECT_EQ(policy.lookup("Conv", HalfType::BF16)->opClass, OpClass::Narrow);
+  EXPECT_EQ(toString(policy.deny("Conv")),
+            "operator 'Conv' is both allowed and denied; remove it from one of "
+            "the two");
+}
+
 TEST_F(PolicyFiles, CasesAreRead) {
   Policy policy = cantFail(load(
       R"({"name": "x", "rows": [{"op": "AveragePool", "class": "follow", "cases": [

@@ -114,9 +114,15 @@ std::vector<StringRef> Policy::ops() const {
 Error Policy::override(StringRef op, OpClass opClass) {
   StringRef verb = opClass == OpClass::Narrow ? "allow" : "deny";
   auto it = rows.find(op);
-  if (it == rows.end())
-    return makeError("cannot " + verb + " '" + op + "': policy '" + policyName +
-                     "' has no such operator" + didYouMean(op, ops()));
+  if (it == rows.end()) {
+    // A file of the user need not have a row for every operator.
+    std::vector<std::string> known = PolicyParser::knownOperators();
+    SmallVector<StringRef> words(known.begin(), known.end());
+    if (!llvm::binary_search(words, op))
+      return makeError("cannot " + verb + " '" + op + "': unknown operator" +
+                       didYouMean(op, words));
+    it = rows.try_emplace(op, Entry{opClass, opClass}).first;
+  }
   Entry &entry = it->second;
   if (entry.isOverride && entry.f16 != opClass)
     return makeError(

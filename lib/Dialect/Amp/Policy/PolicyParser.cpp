@@ -201,13 +201,18 @@ Error PolicyParser::parseRows(const json::Object &object, const Source &source,
   return Error::success();
 }
 
+std::vector<std::string> PolicyParser::knownOperators() {
+  Policy everything =
+      cantFail(PolicyParser().load(builtinPolicies().front().name));
+  std::vector<std::string> result;
+  for (StringRef op : everything.ops())
+    result.push_back(op.str());
+  return result;
+}
+
 Error PolicyParser::checkOp(StringRef op, StringRef where) {
-  if (knownOps.empty()) {
-    Policy everything =
-        cantFail(PolicyParser().load(builtinPolicies().front().name));
-    for (StringRef known : everything.ops())
-      knownOps.push_back(known.str());
-  }
+  if (knownOps.empty())
+    knownOps = knownOperators();
   if (llvm::binary_search(knownOps, op))
     return Error::success();
   std::string hint =

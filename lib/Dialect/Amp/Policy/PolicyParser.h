@@ -19,6 +19,9 @@ class PolicyParser {
 public:
   llvm::Expected<Policy> load(llvm::StringRef nameOrPath);
 
+  /// Operators of the ai.onnx domain, sorted: those of the built-in tables.
+  static std::vector<std::string> knownOperators();
+
 private:
   /// Where a table comes from.
   struct Source {
