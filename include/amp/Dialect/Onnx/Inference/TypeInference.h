@@ -23,6 +23,10 @@ public:
   /// ignored). An entry is null when nothing is known about that result. Text of the library's error on failure.
   llvm::Error infer(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 
+  /// Types that the arguments of region `region` of schema op `op` get from its operands (Loop, Scan, SequenceMap); `!onnx.unknown`
+  /// where the operands do not tell. The region may still be empty. No types when the operator says nothing about them.
+  llvm::Error inferRegionArguments(mlir::Operation *op, unsigned region, llvm::SmallVectorImpl<mlir::Type> &types);
+
 private:
   struct Impl;
   std::unique_ptr<Impl> impl;
