@@ -121,7 +121,8 @@ Error Policy::override(StringRef op, OpClass opClass) {
     if (!llvm::binary_search(words, op))
       return makeError("cannot " + verb + " '" + op + "': unknown operator" +
                        didYouMean(op, words));
-    it = rows.try_emplace(op, Entry{opClass, opClass}).first;
+    it = rows.try_emplace(op).first;
+    it->second.f16 = it->second.bf16 = opClass;
   }
   Entry &entry = it->second;
   if (entry.isOverride && entry.f16 != opClass)
