@@ -5,6 +5,57 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AssignPrecisionPass : Pass<"amp-assign-precision", "::mlir::ModuleOp"> {
+  let summary = "Decide the type of every float operand and result, and why";
+  let description = [{
+    Puts an `amp.decision` on every op with a float operand or result and
+    changes nothing else. Each op has a class from a policy (`docs/policies.md`);
+    an `amp.autocast` region around an op sets dtype and policy for it.
+
+    A policy with placement `program-order` runs each op in the type PyTorch's
+    autocast would give it there. With `fewest-casts`:
+
+    - ops of class narrow and wide get what the class says;
+    - the float32 result of a wide op may be out of range, unless the op's facts
+      say it is not: an op that follows its operands and has such an operand
+      is wide, too (rule `range`);
+    - beside a half value other operands are cast to it (rule `follow`), except
+      values from outside that no narrow op reads (rule `promote`);
+    - ops for which both types are open take the one for which casts and the
+      ops themselves move the fewest bytes (rule `mincut`), float32 on a tie.
+
+    An op stays in float32 for a constant that the half type cannot hold (rule
+    `constant`): a value beyond its range, a number that becomes zero, more than a
+    sixteenth of a tensor that does. A tiny constant that keeps a division from
+    zero takes the sum of squares it is added to and the division with it (rule
+    `guard`). Only float32 tensors change; ops that have half types already
+    (`existing`) and ops that no table knows (`unknown`) stay as they are.
+
+    ```mlir
+    %0 = onnx.MatMul(%x, %w) : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = onnx.MatMul(%x, %w) {amp.decision = #amp.decision<narrow (f16, f16) -> (f16), rule = table>}
+      : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+    ```
+  }];
+  let options = [
+    Option<"dtype", "dtype", "std::string", /*default=*/"",
+           "Type to narrow to, f16 or bf16; without it only amp.autocast regions count">,
+    Option<"policy", "policy", "std::string", /*default=*/"\"balanced\"",
+           "Name of a policy, or path of a policy file">,
+    ListOption<"allow", "allow", "std::string", "Operators that run narrow whatever the policy says">,
+    ListOption<"deny", "deny", "std::string", "Operators that run in float32 whatever the policy says">,
+    Option<"lossyConstants", "lossy-constants", "std::string", /*default=*/"",
+           "When a constant does not fit the half type: wide (the op runs in float32), clamp or "
+           "convert (it does not); default wide, in program order convert">,
+    Option<"keepIOTypes", "keep-io-types", "bool", /*default=*/"true",
+           "Keep the types of the function's arguments and results">
+  ];
+  let dependentDialects = ["::amp::AmpDialect"];
+}
+
 def InlineRegionsPass : Pass<"amp-inline-regions"> {
   let summary = "Put the ops of autocast regions in the place of the regions";
   let description = [{
