@@ -8,6 +8,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <limits>
+
 using namespace amp::onnx_opset;
 using llvm::Error;
 using llvm::StringRef;
@@ -181,6 +183,25 @@ Error amp::onnx_opset::lowerSlice(Rewriter &rewriter) {
   if (Error error = moveToAttribute(rewriter, "ends", 2))
     return error;
   return moveToAttribute(rewriter, "starts", 1);
+}
+
+/// shape(x) {start, end} -> slice(shape(x), start, end)
+Error amp::onnx_opset::lowerShapeRange(Rewriter &rewriter) {
+  int64_t start = rewriter.intAttribute("start", 0);
+  int64_t end =
+      rewriter.intAttribute("end", std::numeric_limits<int64_t>::max());
+  bool whole = start == 0 && !rewriter.hasAttribute("end");
+  rewriter.erase("start");
+  rewriter.erase("end");
+  if (whole)
+    return Error::success();
+  std::string result = rewriter.node.output(0);
+  std::string starts = rewriter.addInts("starts", start);
+  std::string ends = rewriter.addInts("ends", end);
+  std::string shape = rewriter.freshName("shape");
+  rewriter.node.set_output(0, shape);
+  rewriter.addAfter("Slice", {shape, starts, ends}, result);
+  return Error::success();
 }
 
 /// k -> input 1, a tensor of one element

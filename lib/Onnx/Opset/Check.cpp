@@ -11,6 +11,7 @@
 
 using namespace amp::onnx_opset;
 using llvm::Error;
+using llvm::StringRef;
 using llvm::Twine;
 using onnx::AttributeProto;
 using onnx::OpSchema;
@@ -79,7 +80,7 @@ static Error addRequiredAttributes(Rewriter &rewriter, const OpSchema &newer,
 
 static Error checkCounts(const Rewriter &rewriter, const OpSchema &schema,
                          int version) {
-  auto check = [&](llvm::StringRef kind, int count, int min, int max) -> Error {
+  auto check = [&](StringRef kind, int count, int min, int max) -> Error {
     if (count > max)
       return rewriter.fail("opset " + Twine(version) + " has no " + kind + " " +
                            Twine(max));
@@ -116,30 +117,91 @@ getFormal(const std::vector<OpSchema::FormalParameter> &formals, int index) {
                                                           : nullptr;
 }
 
-/// Checks the known types of `values` against what the schema allows at their
-/// places.
-static Error
-checkTypes(const Rewriter &rewriter, llvm::StringRef kind,
-           const google::protobuf::RepeatedPtrField<std::string> &values,
-           const std::vector<OpSchema::FormalParameter> &formals, int version) {
-  for (int i = 0, e = values.size(); i != e; ++i) {
-    const OpSchema::FormalParameter *formal = getFormal(formals, i);
-    const onnx::TypeProto *type = rewriter.type(values[i]);
-    if (!formal || !type)
-      continue;
-    try {
-      onnx::DataType name = onnx::Utils::DataTypeUtils::ToType(*type);
-      if (!formal->GetTypes().count(name))
-        return rewriter.fail("opset " + Twine(version) + " does not take " +
-                             *name + " as " + kind + " " + Twine(i) + " ('" +
-                             formal->GetName() + "')");
-    } catch (const std::exception &) {
-      continue; // A type without a name yet, such as a tensor of unknown
-                // elements.
-    }
-  }
-  return Error::success();
+/// The element type that an attribute gives output 0 of some ops.
+static int getElementTypeByAttribute(const Rewriter &rewriter) {
+  StringRef op = rewriter.node.op_type();
+  if (op == "Cast")
+    return rewriter.intAttribute("to", onnx::TensorProto::UNDEFINED);
+  const AttributeProto *value = rewriter.attribute("value");
+  if ((op == "Constant" || op == "ConstantOfShape") && value)
+    return value->t().data_type();
+  if (op != "SequenceEmpty")
+    return rewriter.intAttribute("dtype", onnx::TensorProto::UNDEFINED);
+  return onnx::TensorProto::UNDEFINED;
 }
+
+/// The registry's name of a type, or null if it has none: a tensor of unknown
+/// elements, for example.
+static onnx::DataType getTypeName(const onnx::TypeProto *type) {
+  if (!type)
+    return nullptr;
+  try {
+    return onnx::Utils::DataTypeUtils::ToType(*type);
+  } catch (const std::exception &) {
+    return nullptr;
+  }
+}
+
+namespace {
+/// Checks the known types of a node's values against what a schema allows at
+/// their places, and that values of one type variable have one type.
+class TypeChecker {
+public:
+  TypeChecker(const Rewriter &rewriter, int version)
+      : rewriter(rewriter), version(version) {}
+
+  using Values = google::protobuf::RepeatedPtrField<std::string>;
+  using Formals = std::vector<OpSchema::FormalParameter>;
+
+  Error check(StringRef kind, const Values &values, const Formals &formals) {
+    for (int i = 0, e = values.size(); i != e; ++i) {
+      const OpSchema::FormalParameter *formal = getFormal(formals, i);
+      if (!formal || values[i].empty())
+        continue;
+      onnx::DataType name = getTypeName(rewriter.type(values[i]));
+      if (!name && kind == "output" && i == 0)
+        name = getTypeByAttribute();
+      if (!name)
+        continue;
+      if (Error error = checkOne((kind + " " + Twine(i)).str(), *formal, name))
+        return error;
+    }
+    return Error::success();
+  }
+
+private:
+  onnx::DataType getTypeByAttribute() const {
+    int elementType = getElementTypeByAttribute(rewriter);
+    if (elementType == onnx::TensorProto::UNDEFINED)
+      return nullptr;
+    onnx::TypeProto type;
+    type.mutable_tensor_type()->set_elem_type(elementType);
+    return getTypeName(&type);
+  }
+
+  Error checkOne(const std::string &where,
+                 const OpSchema::FormalParameter &formal, onnx::DataType name) {
+    if (!formal.GetTypes().count(name))
+      return rewriter.fail("opset " + Twine(version) + " does not take " +
+                           *name + " as " + where + " ('" + formal.GetName() +
+                           "')");
+    if (!formal.GetIsHomogeneous())
+      return Error::success();
+    auto [first, isNew] = bound.try_emplace(formal.GetTypeStr(), name, where);
+    if (!isNew && first->second.first != name)
+      return rewriter.fail("opset " + Twine(version) + " needs the types of " +
+                           first->second.second + " and " + where +
+                           " to be the same, and they are " +
+                           *first->second.first + " and " + *name);
+    return Error::success();
+  }
+
+  const Rewriter &rewriter;
+  const int version;
+  /// Type variable -> its type, and who said so.
+  llvm::StringMap<std::pair<onnx::DataType, std::string>> bound;
+};
+} // namespace
 
 Error amp::onnx_opset::checkNode(Rewriter &rewriter, const OpSchema &schema,
                                  int version) {
@@ -159,9 +221,9 @@ Error amp::onnx_opset::checkNode(Rewriter &rewriter, const OpSchema &schema,
       return rewriter.fail("input " + Twine(i) + " ('" + formal->GetName() +
                            "') is missing");
   }
-  if (Error error = checkTypes(rewriter, "input", rewriter.node.input(),
-                               schema.inputs(), version))
+  TypeChecker types(rewriter, version);
+  if (Error error =
+          types.check("input", rewriter.node.input(), schema.inputs()))
     return error;
-  return checkTypes(rewriter, "output", rewriter.node.output(),
-                    schema.outputs(), version);
+  return types.check("output", rewriter.node.output(), schema.outputs());
 }

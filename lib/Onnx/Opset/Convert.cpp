@@ -104,11 +104,8 @@ Error Walk::lower(NodeProto node, int version) {
   if (step && step->lower)
     if (Error error = step->lower(rewriter))
       return error;
-  // A rule may have put another op in the node's place; that one is checked on
-  // its own way down.
-  if (rewriter.node.op_type() == older->Name())
-    if (Error error = narrow(rewriter, *newer, *older))
-      return error;
+  if (Error error = narrow(rewriter, *newer, *older))
+    return error;
   return continueWith(rewriter, before);
 }
 

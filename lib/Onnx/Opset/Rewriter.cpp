@@ -257,6 +257,10 @@ void Rewriter::setFloats(StringRef name, ArrayRef<float> value) {
       ->Assign(value.begin(), value.end());
 }
 
+void Rewriter::setTensor(StringRef name, TensorProto value) {
+  *fresh(name, AttributeProto::TENSOR).mutable_t() = std::move(value);
+}
+
 void amp::onnx_opset::addAttribute(NodeProto &node, StringRef name,
                                    int64_t value) {
   AttributeProto &attr = *node.add_attribute();

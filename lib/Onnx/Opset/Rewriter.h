@@ -98,6 +98,7 @@ public:
   void set(llvm::StringRef name, llvm::StringRef value);
   void set(llvm::StringRef name, llvm::ArrayRef<int64_t> value);
   void setFloat(llvm::StringRef name, float value);
+  void setTensor(llvm::StringRef name, onnx::TensorProto value);
   void setFloats(llvm::StringRef name, llvm::ArrayRef<float> value);
 
   // New values. `base` says what a value is for; the name begins with that of

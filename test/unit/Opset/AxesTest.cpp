@@ -122,7 +122,7 @@ TEST(Axes, SliceRaises) {
 TEST(Axes, SliceLowers) {
   TestGraph graph;
   graph.constant("one", "int64[1] {1}")
-      .constant("two", "int32[1] {2}")
+      .constant("two", "int64[1] {2}")
       .constant("minus", "int64[1] {-1}");
   graph.type("x", "float[N,3]");
   EXPECT_EQ(graph.convert("y = Slice (x, one, two, minus, one)", 26, 9),
