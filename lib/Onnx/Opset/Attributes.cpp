@@ -84,6 +84,12 @@ Error amp::onnx_opset::lowerRoundMode(Rewriter &rewriter) {
   return Error::success();
 }
 
+/// As above, for float16 and bfloat16.
+Error amp::onnx_opset::lowerRangePrecision(Rewriter &rewriter) {
+  rewriter.erase("stash_type");
+  return Error::success();
+}
+
 /// value_float, value_ints, ... -> value
 Error amp::onnx_opset::lowerConstantValue(Rewriter &rewriter) {
   for (const onnx::AttributeProto &attr : rewriter.node.attribute()) {

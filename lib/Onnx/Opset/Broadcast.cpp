@@ -143,7 +143,7 @@ Error amp::onnx_opset::lowerBroadcast(Rewriter &rewriter) {
 Error amp::onnx_opset::lowerEqualShapes(Rewriter &rewriter) {
   std::optional<DimensionList> first =
       getDimensions(rewriter, rewriter.input(0));
-  for (int i = 1, e = rewriter.node.input_size(); i != e; ++i) {
+  for (int i = 1, e = rewriter.node.input_size(); i < e; ++i) {
     std::optional<DimensionList> other =
         getDimensions(rewriter, rewriter.input(i));
     if (!first || !other || !isSameShape(*first, *other))

@@ -6,6 +6,7 @@
 
 #include "Steps.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <onnx/defs/schema.h>
@@ -35,9 +36,17 @@ private:
 };
 } // namespace
 
+/// The schema in force, unless it only says that the op is gone. (Deprecated
+/// since its first version, GroupNormalization 18 has a meaning and a
+/// successor.)
 static const OpSchema *findSchema(StringRef op, int version) {
   const OpSchema *schema = onnx::OpSchemaRegistry::Schema(op.str(), version);
-  return schema && !schema->Deprecated() ? schema : nullptr;
+  if (!schema || !schema->Deprecated())
+    return schema;
+  bool goesOn = llvm::any_of(getStepsFrom(op), [&](const Step *step) {
+    return step->from == schema->since_version();
+  });
+  return goesOn ? schema : nullptr;
 }
 
 static bool isDefaultDomain(const NodeProto &node) {

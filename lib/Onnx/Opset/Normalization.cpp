@@ -12,7 +12,7 @@ using onnx::TensorProto;
 
 /// Takes away output `index` and those after it; an error if one is in use.
 static Error dropOutputs(Rewriter &rewriter, int index) {
-  for (int i = index, e = rewriter.node.output_size(); i != e; ++i)
+  for (int i = index, e = rewriter.node.output_size(); i < e; ++i)
     if (rewriter.isOutputUsed(i))
       return rewriter.fail("output " + llvm::Twine(i) +
                            " is used, and has no equivalent");
@@ -22,7 +22,7 @@ static Error dropOutputs(Rewriter &rewriter, int index) {
 }
 
 static bool hasMoreThanOneOutput(const Rewriter &rewriter) {
-  for (int i = 1, e = rewriter.node.output_size(); i != e; ++i)
+  for (int i = 1, e = rewriter.node.output_size(); i < e; ++i)
     if (rewriter.hasOutput(i))
       return true;
   return false;

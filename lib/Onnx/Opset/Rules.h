@@ -19,6 +19,7 @@ llvm::Error lowerGru(Rewriter &rewriter);
 llvm::Error lowerNorm(Rewriter &rewriter);
 llvm::Error lowerOutputSequence(Rewriter &rewriter);
 llvm::Error lowerQuantizationAxis(Rewriter &rewriter);
+llvm::Error lowerRangePrecision(Rewriter &rewriter);
 llvm::Error lowerReduction(Rewriter &rewriter);
 llvm::Error lowerRoiAlign(Rewriter &rewriter);
 llvm::Error lowerRoundMode(Rewriter &rewriter);

@@ -107,6 +107,21 @@ static const Step *findRow(llvm::StringRef op, int to) {
   return nullptr;
 }
 
+/// An attribute or an input that came may mean something else than the older
+/// version did when it is absent: a row says that somebody looked.
+static std::vector<std::string> findAdditions(const OpSchema &older,
+                                              const OpSchema &newer) {
+  std::vector<std::string> additions;
+  for (const auto &[name, attr] : newer.attributes())
+    if (!older.attributes().count(name))
+      additions.push_back("attribute '" + name + "' came");
+  if (newer.inputs().size() > older.inputs().size())
+    additions.push_back("an input came");
+  if (newer.outputs().size() > older.outputs().size())
+    additions.push_back("an output came");
+  return additions;
+}
+
 TEST(Walk, EveryStepHasARowOrOnlyWidens) {
   int steps = 0, rows = 0;
   for (const auto &[op, versions] : getHistory()) {
@@ -117,8 +132,10 @@ TEST(Walk, EveryStepHasARowOrOnlyWidens) {
         ++rows;
         continue;
       }
-      for (const std::string &change :
-           findChanges(older->second, newer->second))
+      std::vector<std::string> changes =
+          findChanges(older->second, newer->second);
+      llvm::append_range(changes, findAdditions(older->second, newer->second));
+      for (const std::string &change : changes)
         ADD_FAILURE() << op << " " << older->first << " -> " << newer->first
                       << ": " << change;
     }
