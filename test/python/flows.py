@@ -1,6 +1,8 @@
 """The two checks every model goes through: round trip, and autocast with a second run. Each gives a verdict."""
 import os
 import tempfile
+import threading
+from collections import defaultdict
 from pathlib import Path
 
 from harness import amp_opt, autocast
@@ -35,7 +37,29 @@ def _refused(run, case, target, pool):
     return {"problems": problems, "how": "refused", "why": said or "", "error": None}
 
 
+_known, _locks, _guard = {}, defaultdict(threading.Lock), threading.Lock()
+
+
+def _once(key, make):
+    """make() once per session and key: several tests look at the same verdict."""
+    with _guard:
+        lock = _locks[key]
+    with lock:
+        if key not in _known:
+            _known[key] = make()
+        return _known[key]
+
+
 def round_trip(case, pool):
+    return _once((case, "round trip"), lambda: _round_trip(case, pool))
+
+
+def convert(case, dtype, pool, tolerance=None):
+    """Verdict on autocast of a case; `seconds` and `size` are those of the conversion and its output."""
+    return _once((case, dtype, tolerance), lambda: _convert(case, dtype, pool, tolerance))
+
+
+def _round_trip(case, pool):
     with tempfile.TemporaryDirectory() as folder:
         target = str(Path(folder) / "out.onnx")
         run = amp_opt(case.path, "-o", target)
@@ -44,17 +68,16 @@ def round_trip(case, pool):
         return _patient(lambda levels: pool.call("judge.round_trip", case.path, target, case.name, case.folder, levels))
 
 
-def convert(case, dtype, pool, tolerance=None, **options):
-    """Verdict on autocast of a case; `seconds` and `size` are those of the conversion and its output."""
+def _convert(case, dtype, pool, tolerance):
     with tempfile.TemporaryDirectory() as folder:
         target, again = str(Path(folder) / "out.onnx"), str(Path(folder) / "again.onnx")
-        run = autocast(case.path, target, dtype, **options)
+        run = autocast(case.path, target, dtype)
         if not run.ok:
             return _refused(run, case, target, pool)
         verdict = _patient(lambda levels: pool.call(
             "judge.autocast", case.path, target, case.name, case.folder, dtype, levels, tolerance))
         verdict.update(seconds=run.seconds, peak_mib=run.peak_mib, size=os.path.getsize(target))
-        second = autocast(target, again, dtype, **options)
+        second = autocast(target, again, dtype)
         if not second.ok:
             verdict["problems"].append("second run: " + second.describe())
         elif found := pool.call("judge.same_model", target, again):
