@@ -25,13 +25,13 @@ struct NodeContext {
 
   /// The type of a value the node reads or writes, or null if it is not known.
   /// The pointer stays valid until the conversion of the node ends.
-  virtual const onnx::TypeProto *getType(llvm::StringRef value) const = 0;
+  virtual const ::onnx::TypeProto *getType(llvm::StringRef value) const = 0;
 
   /// The tensor of a small constant value (initializer that cannot be
   /// overridden, or Constant), or null. Its data is in the message itself, in
   /// raw_data or in a typed field. The pointer stays valid until the conversion
   /// of the node ends.
-  virtual const onnx::TensorProto *getConstant(llvm::StringRef value) const = 0;
+  virtual const ::onnx::TensorProto *getConstant(llvm::StringRef value) const = 0;
 
   /// A name that no other value of the model has; `base` says what the value is
   /// for.
@@ -47,8 +47,8 @@ struct NodeContext {
 /// node are written by one of them, under their own names. `constants` are
 /// named tensors that the nodes read.
 struct Rewritten {
-  std::vector<onnx::NodeProto> nodes;
-  std::vector<onnx::TensorProto> constants;
+  std::vector<::onnx::NodeProto> nodes;
+  std::vector<::onnx::TensorProto> constants;
 };
 
 /// Whether convertNode has anything to do, or to refuse, for a node of the
@@ -61,25 +61,25 @@ bool needsConversion(llvm::StringRef op, int from, int to);
 /// node stays as it is; the error says which op cannot be converted and why.
 /// Graph attributes are left alone: their nodes are converted one by one, by
 /// the caller.
-llvm::Expected<Rewritten> convertNode(const onnx::NodeProto &node, int from,
+llvm::Expected<Rewritten> convertNode(const ::onnx::NodeProto &node, int from,
                                       int to, NodeContext &context);
 
 /// Raises a node to the pinned opset (lowers it if the model is newer than
 /// that).
-inline llvm::Expected<Rewritten> raiseNode(const onnx::NodeProto &node,
+inline llvm::Expected<Rewritten> raiseNode(const ::onnx::NodeProto &node,
                                            int from, NodeContext &context) {
   return convertNode(node, from, pinnedOpset, context);
 }
 
 /// Lowers a node from the pinned opset (raises it if `to` is newer than that).
-inline llvm::Expected<Rewritten> lowerNode(const onnx::NodeProto &node, int to,
+inline llvm::Expected<Rewritten> lowerNode(const ::onnx::NodeProto &node, int to,
                                            NodeContext &context) {
   return convertNode(node, pinnedOpset, to, context);
 }
 
 /// The lowest opset, at least `atLeast`, to which `node` of opset `from` can be
 /// lowered; `from` itself if there is no lower one.
-int lowestOpset(const onnx::NodeProto &node, int atLeast, NodeContext &context,
+int lowestOpset(const ::onnx::NodeProto &node, int atLeast, NodeContext &context,
                 int from = pinnedOpset);
 
 } // namespace amp::onnx_opset

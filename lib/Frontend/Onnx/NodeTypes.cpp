@@ -1,0 +1,64 @@
+//===- NodeTypes.cpp - Result types of imported nodes ---------------------===//
+//
+// Inferred types joined with what the file declares.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+
+using namespace mlir;
+using namespace amp::importer;
+using amp::onnx::UnknownType;
+
+bool amp::importer::isKnown(Type type) {
+  return type && onnx::getTensorElementType(type);
+}
+
+Type ModelImporter::merge(StringRef name, Type declared, Type inferred) {
+  if (!declared || isa<UnknownType>(declared))
+    return inferred;
+  if (!inferred || isa<UnknownType>(inferred))
+    return declared;
+  if (Type merged = onnx::mergeTypes(declared, inferred))
+    return merged;
+  if (++numContradictions <= maxToldContradictions)
+    emitWarning() << "value '" << name << "' is declared as " << declared
+                  << ", but inferred to be " << inferred
+                  << "; the declaration is ignored";
+  return inferred;
+}
+
+FailureOr<Fit> ModelImporter::inferResults(const NodeSpine &node,
+                                           ArrayRef<unsigned> positions,
+                                           Operation *op, const Scope &scope) {
+  SmallVector<Type> inferred, declared;
+  std::string problem;
+  if (llvm::Error error = inference->infer(op, inferred))
+    problem = llvm::toString(std::move(error));
+  inferred.resize(op->getNumResults());
+  StringRef unknown;
+  for (OpResult result : op->getResults()) {
+    unsigned index = result.getResultNumber();
+    unsigned position = positions[index];
+    StringRef name =
+        position < node.outputs.size() ? node.outputs[position] : StringRef();
+    FailureOr<Type> type = getDeclaredType(scope, name);
+    if (failed(type))
+      return failure();
+    Type merged =
+        merge(name, *type, problem.empty() ? inferred[index] : Type());
+    if (isKnown(merged))
+      result.setType(merged);
+    else if (unknown.empty())
+      unknown = name.empty() ? "(unnamed)" : name;
+  }
+  if (!problem.empty() && !unknown.empty())
+    return emitError(node) << "its types can't be inferred: " << problem;
+  if (!problem.empty())
+    emitWarning() << describeNode(node) << ": its types can't be inferred ("
+                  << problem << "); the declared ones are taken";
+  if (!unknown.empty())
+    return makeGeneric(node,
+                       "the type of its result '" + unknown + "' is not known");
+  return Fit::Operation;
+}
