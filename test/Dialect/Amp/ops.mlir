@@ -45,5 +45,9 @@ func.func @decisions(%x: tensor<4xf32>, %shape: tensor<1xi64>) -> tensor<4xf32> 
   %0 = onnx.Reshape(%x, %shape) {amp.decision = #amp.decision<move (f16, _) -> (f16), rule = follow>} : (tensor<4xf32>, tensor<1xi64>) -> tensor<4xf32>
   // CHECK: amp.decision = #amp.decision<wide (f32) -> (f32), rule = table, note = "e^x leaves the range.", by = "balanced">
   %1 = onnx.Exp(%0) {amp.decision = #amp.decision<wide (f32) -> (f32), rule = table, note = "e^x leaves the range.", by = "balanced">} : (tensor<4xf32>) -> tensor<4xf32>
-  return %1 : tensor<4xf32>
+  // CHECK: amp.decision = #amp.decision<wide (f32) -> (f32), rule = deny, by = "Exp">
+  %2 = onnx.Exp(%1) {amp.decision = #amp.decision<wide (f32) -> (f32), rule = deny, by = "Exp">} : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: amp.decision = #amp.decision<wide (f32) -> (f32), rule = table, note = "A sum.">
+  %3 = onnx.Exp(%2) {amp.decision = #amp.decision<wide (f32) -> (f32), rule = table, note = "A sum.">} : (tensor<4xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
 }

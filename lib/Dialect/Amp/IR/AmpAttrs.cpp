@@ -50,6 +50,28 @@ static void printSlotTypes(AsmPrinter &printer, ArrayRef<Type> types) {
   printer << ")";
 }
 
+/// `, note = "..."`, `, by = "..."`, both or neither.
+static ParseResult parseReason(AsmParser &parser, StringAttr &note,
+                               StringAttr &by) {
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  if (succeeded(parser.parseOptionalKeyword("note"))) {
+    if (parser.parseEqual() || parser.parseAttribute(note))
+      return failure();
+    if (failed(parser.parseOptionalComma()))
+      return success();
+  }
+  return failure(parser.parseKeyword("by") || parser.parseEqual() ||
+                 parser.parseAttribute(by));
+}
+
+static void printReason(AsmPrinter &printer, StringAttr note, StringAttr by) {
+  if (note)
+    printer << ", note = " << note;
+  if (by)
+    printer << ", by = " << by;
+}
+
 #include "amp/Dialect/Amp/IR/AmpEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES

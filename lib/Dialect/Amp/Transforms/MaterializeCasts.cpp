@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CastUtils.h"
 #include "GraphTypes.h"
 #include "RetargetResults.h"
 #include "amp/Dialect/Amp/IR/AmpDialect.h"
@@ -36,10 +37,10 @@ class Materializer {
 public:
   Materializer(func::FuncOp function, bool keepIOTypes, bool clampConstants)
       : function(function), keepIOTypes(keepIOTypes),
-        clampConstants(clampConstants) {}
+        clampConstants(clampConstants), casts(function.getContext()) {}
 
   LogicalResult run(const OpFacts &facts);
-  unsigned getNumCasts() const { return casts.size(); }
+  unsigned getNumCasts() const { return casts.getNumCasts(); }
 
 private:
   void settleNamedTypes(const OpFacts &facts);
@@ -52,8 +53,6 @@ private:
 
   Type getNewElementType(Value value);
   Type getDemand(OpOperand &use);
-  Value getCast(Value value, Type elementType);
-  void setCastPoint(OpBuilder &builder, Value value);
 
   func::FuncOp function;
   bool keepIOTypes;
@@ -61,16 +60,10 @@ private:
   /// Arguments of the function that get another type.
   llvm::DenseMap<Value, Type> argumentTypes;
   SmallVector<Demand> demands;
-  llvm::DenseMap<std::pair<Value, Type>, CastOp> casts;
-  /// Per block, the first op that is not an initializer.
-  llvm::DenseMap<Block *, Operation *> firstNodes;
+  CastBuilder casts;
 };
 
 } // namespace
-
-static Type getElementType(Value value) {
-  return cast<TensorType>(value.getType()).getElementType();
-}
 
 LogicalResult Materializer::run(const OpFacts &facts) {
   inlineAutocastRegions(function);
@@ -221,59 +214,12 @@ void Materializer::applyTypes() {
   updateDeclaredTypes(function, changed);
 }
 
-/// Arguments and initializers are cast behind the initializers, other values
-/// right behind their producer: either dominates every use.
-void Materializer::setCastPoint(OpBuilder &builder, Value value) {
-  Operation *producer = value.getDefiningOp();
-  if (producer && !isa<onnx::InitializerOp>(producer)) {
-    builder.setInsertionPointAfter(producer);
-    return;
-  }
-  Operation *&first = firstNodes[value.getParentBlock()];
-  if (!first)
-    first = &*llvm::find_if_not(*value.getParentBlock(),
-                                llvm::IsaPred<onnx::InitializerOp>);
-  // An initializer may stand further down in hand-written IR.
-  if (producer && first->isBeforeInBlock(producer))
-    builder.setInsertionPointAfter(producer);
-  else
-    builder.setInsertionPoint(first);
-}
-
-Value Materializer::getCast(Value value, Type elementType) {
-  CastOp &cast = casts[{value, elementType}];
-  if (cast)
-    return cast;
-  OpBuilder builder(function.getContext());
-  setCastPoint(builder, value);
-  bool clamp = clampConstants && onnx::getConstantValue(value) &&
-               !holdsAllValuesOf(elementType, getElementType(value));
-  cast = CastOp::create(builder, value.getLoc(),
-                        onnx::withElementType(value.getType(), elementType),
-                        value, clamp);
-  return cast;
-}
-
-/// The name of a value that leaves its graph is public: what leaves gets it.
-static void moveName(Value from, Value to) {
-  auto result = dyn_cast<OpResult>(from);
-  StringRef name = onnx::getValueName(from);
-  if (!result || name.empty())
-    return;
-  onnx::setValueName(cast<OpResult>(to), name);
-  onnx::setValueName(result, "");
-}
-
 void Materializer::satisfyDemands() {
   for (auto [use, elementType] : demands) {
     Value value = use->get();
-    Value cast = getCast(value, elementType);
-    use->set(cast);
-    // A value captured from an outer graph, or yielded twice, keeps its name.
-    bool leaves = isa<func::ReturnOp, onnx::YieldOp>(use->getOwner());
-    if (leaves && value.getParentBlock() == use->getOwner()->getBlock() &&
-        onnx::getValueName(cast).empty())
-      moveName(value, cast);
+    bool clamp = clampConstants && onnx::getConstantValue(value) &&
+                 !holdsAllValuesOf(elementType, getElementType(value));
+    replaceUse(*use, casts.getCast(value, elementType, clamp));
   }
 }
 

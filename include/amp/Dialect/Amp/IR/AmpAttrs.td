@@ -78,8 +78,7 @@ def Amp_DecisionAttr : AttrDef<Amp_Dialect, "Decision"> {
   ];
   let assemblyFormat = [{
     `<` $opClass custom<SlotTypes>($operands) `->` custom<SlotTypes>($results)
-    `,` `rule` `=` $rule (`,` `note` `=` $noteAttr^)? (`,` `by` `=` $byAttr^)?
-    `>`
+    `,` `rule` `=` $rule `` custom<Reason>($noteAttr, $byAttr) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -50,8 +50,9 @@ def Amp_CastOp : Amp_Op<"cast", [Pure]> {
   let summary = "A change of precision that the tool made";
   let description = [{
     Rounds to nearest, ties to even; NaN and infinities stay, and values beyond
-    the narrow type's range become infinite. With `clamp`, finite values beyond the
-    range become the largest finite value of their sign instead.
+    the narrow type's range become infinite. With `clamp`, finite values that the
+    narrow type cannot hold become its largest finite or smallest nonzero value of
+    their sign instead of infinite or zero.
 
     Unlike `onnx.Cast`, whose rounding the user asked for, this op may be
     moved, shared and removed: what widens a value and narrows it back to its

@@ -113,11 +113,50 @@ def MaterializeCastsPass : Pass<"amp-materialize-casts", "::mlir::func::FuncOp">
   }];
   let options = [
     Option<"clampConstants", "clamp-constants", "bool", /*default=*/"false",
-           "Constants beyond the narrow range become its largest value, not infinite">,
+           "Constants beyond the narrow range become the nearest value in it, not infinite or zero">,
     Option<"keepIOTypes", "keep-io-types", "bool", /*default=*/"true",
            "Keep the types of the function's arguments and results">
   ];
   let statistics = [Statistic<"numCasts", "num-casts", "Casts inserted">];
+  let dependentDialects = ["::amp::AmpDialect"];
+}
+
+def OptimizeCastsPass : Pass<"amp-optimize-casts", "::mlir::func::FuncOp"> {
+  let summary = "Remove, share and move casts; no value changes";
+  let description = [{
+    - Casts nobody reads, casts to the same type and widening round trips go,
+      also where the widening is an `onnx.Cast`; equal casts become one.
+    - An op whose attribute names its result type gives the narrow type itself
+      when nobody reads the wide one and that rounds the same.
+    - Casts move across ops that only move data (class `move`, and Concat) to
+      where the fewest bytes are read and written, found by a minimum cut. Such an
+      op becomes narrow only where everything downstream wants narrow values, so
+      no value is rounded that was not, and no rounding is lost. Ops that an option or a
+      decision file gave their types keep them. A dimension of unknown size counts as 64
+      elements, a tensor of unknown rank as 4096.
+
+    The `amp.decision` of a changed op says its new types with the rule `mincut`.
+
+    ```mlir
+    %0 = onnx.Transpose(%x) {amp.decision = #amp.decision<move (f32) -> (f32), rule = table>}
+      : (tensor<2x4xf32>) -> tensor<4x2xf32>
+    %1 = amp.cast %0 : tensor<4x2xf32> to tensor<4x2xf16>
+    ```
+    becomes
+    ```mlir
+    %0 = amp.cast %x : tensor<2x4xf32> to tensor<2x4xf16>
+    %1 = onnx.Transpose(%0) {amp.decision = #amp.decision<move (f16) -> (f16), rule = mincut>}
+      : (tensor<2x4xf16>) -> tensor<4x2xf16>
+    ```
+  }];
+  let options = [
+    Option<"moveCasts", "move-casts", "bool", /*default=*/"true",
+           "Move casts across data movement (off: ops keep the types they were given)">
+  ];
+  let statistics = [
+    Statistic<"numMoved", "num-moved", "Data movement ops that changed type">,
+    Statistic<"numRemoved", "num-removed", "Casts removed">
+  ];
   let dependentDialects = ["::amp::AmpDialect"];
 }
 
