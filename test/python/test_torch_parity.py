@@ -1,4 +1,4 @@
-"""The golden rows of PyTorch autocast are valid graphs, and no row of the reference is lost."""
+"""The torch policies give every row of the golden file the type PyTorch gives it, and no row of the reference is lost."""
 import json
 from collections import Counter
 
@@ -27,6 +27,13 @@ def types_after(rows, tmp_path, *arguments):
 
 def test_rows_are_valid_graphs(batch, tmp_path):
     assert None not in types_after(batch[1], tmp_path)
+
+
+def test_results_have_the_type_of_pytorch(batch, tmp_path):
+    (device, low), rows = batch
+    types = types_after(rows, tmp_path, f"--amp-assign-precision=dtype={low} policy=torch-{device}", "--amp-materialize-casts")
+    wrong = [f"{row}, but got {got}" for row, got in zip(rows, types) if got != row.result]
+    assert not wrong, f"{len(wrong)} of {len(rows)} rows differ:\n" + "\n".join(wrong)
 
 
 def count_of(row):
