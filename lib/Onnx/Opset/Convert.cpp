@@ -71,6 +71,19 @@ bool amp::onnx_opset::needsConversion(StringRef op, int from, int to) {
   return nextRaise(op, from, to) != nullptr;
 }
 
+bool amp::onnx_opset::hasRule(StringRef op, int from, int to) {
+  if (to >= from)
+    return nextRaise(op, from, to) != nullptr;
+  for (const OpSchema *schema = findSchema(op, from);
+       schema && schema->since_version() > to;
+       schema = findSchema(op, schema->since_version() - 1)) {
+    const Step *step = getStepTo(op, schema->since_version());
+    if (step && (step->lower || step->op != op))
+      return true;
+  }
+  return false;
+}
+
 Error Walk::continueWith(Rewriter &rewriter, int version) {
   rewriter.trim();
   for (NodeProto &node : rewriter.before)

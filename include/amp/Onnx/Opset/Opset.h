@@ -56,6 +56,11 @@ struct Rewritten {
 /// means at `to` what it meant at `from`.
 bool needsConversion(llvm::StringRef op, int from, int to);
 
+/// Whether a step between the two opsets has a rule of its own. Where none has,
+/// what a conversion does depends on nothing but the node's op, its attributes,
+/// which inputs and outputs are there, and their element types.
+bool hasRule(llvm::StringRef op, int from, int to);
+
 /// Converts `node`, written for opset `from`, to opset `to`, in either
 /// direction. A node of another domain comes back unchanged. On failure the
 /// node stays as it is; the error says which op cannot be converted and why.

@@ -1,0 +1,292 @@
+//===- GraphWriter.cpp - Graphs as serialized GraphProto ------------------===//
+// Nodes with their attributes, and tensors with their data by reference.
+//===----------------------------------------------------------------------===//
+
+#include "GraphWriter.h"
+#include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
+#include "amp/Onnx/Proto/Proto.h"
+
+using namespace mlir;
+using namespace amp;
+using namespace amp::onnx_export;
+using amp::onnx::OnnxDialect;
+using ::onnx::AttributeProto;
+using ::onnx::GraphProto;
+using ::onnx::NodeProto;
+using ::onnx::TensorProto;
+
+/// Data of at least `largeTensor` bytes starts at a page, so that it can be
+/// mapped; smaller data at what any element type needs.
+static constexpr uint64_t largeTensor = 64 << 10, pageSize = 4096,
+                          elementAlignment = 16;
+
+static constexpr char zeros[pageSize] = {};
+
+uint64_t ExternalData::add(const Payload &payload) {
+  uint64_t offset = llvm::alignTo(
+      size, payload.size() >= largeTensor ? pageSize : elementAlignment);
+  if (offset > size)
+    pieces.push_back({ArrayRef(zeros, offset - size)});
+  pieces.push_back(payload);
+  size = offset + payload.size();
+  return offset;
+}
+
+static StringRef getString(Operation *op, StringRef attribute) {
+  auto value = op->getAttrOfType<StringAttr>(attribute);
+  return value ? value.getValue() : StringRef();
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+LogicalResult GraphWriter::writeOperation(Operation &op, Graph &graph) {
+  if (isa<amp::onnx::InitializerOp>(op))
+    return writeInitializer(&op, graph);
+  if (auto cast = dyn_cast<CastOp>(op)) {
+    CastForm form = plan.constants.getForm(cast);
+    if (form == CastForm::Merged)
+      return success();
+    if (form == CastForm::Copy)
+      return writeCopy(cast, graph);
+  }
+  if (isNode(&op, plan))
+    return writeSite({&op}, graph);
+  return op.emitError() << "'" << op.getName()
+                        << "' cannot be written to an ONNX file; lower it to "
+                           "operations of the onnx dialect first";
+}
+
+LogicalResult GraphWriter::writeSite(NodeSite site, Graph &graph) {
+  NodeProto proto;
+  buildNode(site, plan, proto);
+  bool isOurs = site.output >= 0 || isa<CastOp>(site.op);
+  if (isOurs && proto.name().empty())
+    proto.set_name(
+        plan.names
+            .makeNodeName((site.output >= 0 ? "identity_" : "cast_") +
+                          proto.output(0))
+            .str());
+  if (opsets.isUnchanged(site))
+    return writeNode(site.op, proto, graph);
+  onnx_opset::Rewritten converted = opsets.convert(site, proto);
+  for (const TensorProto &constant : converted.constants) {
+    graph.tensors.addMessage(GraphProto::kInitializerFieldNumber, constant);
+    MLIRContext *context = site.op->getContext();
+    graph.listed.emplace_back(
+        StringAttr::get(context, constant.name()),
+        RankedTensorType::get(
+            ArrayRef<int64_t>(constant.dims().data(), constant.dims_size()),
+            proto::importElementType(constant.data_type(), context)));
+  }
+  for (NodeProto &node : converted.nodes)
+    if (failed(writeNode(site.op, node, graph)))
+      return failure();
+  return success();
+}
+
+LogicalResult GraphWriter::writeNode(Operation *op, NodeProto &proto,
+                                     Graph &graph) {
+  auto isLarge = [](const AttributeProto &attribute) {
+    return isGraphPlaceholder(attribute) || isTensorPlaceholder(attribute);
+  };
+  auto &attributes = *proto.mutable_attribute();
+  if (llvm::none_of(attributes, isLarge)) {
+    graph.message.addMessage(GraphProto::kNodeFieldNumber, proto);
+    return success();
+  }
+  NodeProto rest = proto;
+  rest.clear_attribute();
+  WireBuffer node(arena);
+  node.addFields(rest);
+  for (const AttributeProto &attribute : attributes) {
+    if (!isLarge(attribute))
+      node.addMessage(NodeProto::kAttributeFieldNumber, attribute);
+    else if (failed(writeLargeAttribute(op, attribute, node)))
+      return failure();
+  }
+  graph.message.addMessage(GraphProto::kNodeFieldNumber, std::move(node));
+  return success();
+}
+
+LogicalResult GraphWriter::writeLargeAttribute(Operation *op,
+                                               const AttributeProto &proto,
+                                               WireBuffer &node) {
+  WireBuffer attribute(arena);
+  attribute.addString(AttributeProto::kNameFieldNumber, proto.name());
+  attribute.addInt(AttributeProto::kTypeFieldNumber, proto.type());
+  if (isGraphPlaceholder(proto)) {
+    FailureOr<WireBuffer> body =
+        write(&getGraphAttribute(op, proto.name()).front());
+    if (failed(body))
+      return failure();
+    attribute.addMessage(AttributeProto::kGFieldNumber, std::move(*body));
+  } else {
+    WireBuffer tensor(arena);
+    auto names = op->getAttrOfType<DictionaryAttr>(
+        OnnxDialect::getTensorNamesAttrName());
+    auto name = names ? names.getAs<StringAttr>(proto.name()) : StringAttr();
+    if (failed(writeTensor(op, name ? name.getValue() : "",
+                           getTensorAttribute(op, proto.name()),
+                           plan.constants.getNarrowing(op), tensor)))
+      return failure();
+    attribute.addMessage(AttributeProto::kTFieldNumber, std::move(tensor));
+  }
+  node.addMessage(NodeProto::kAttributeFieldNumber, std::move(attribute));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+FailureOr<Payload> GraphWriter::getPayload(Operation *op, ElementsAttr value,
+                                           const Narrowing *narrowing) {
+  ShapedType type = value.getShapedType();
+  SmallVector<char, 0> buffer;
+  ArrayRef<char> data = proto::getRawData(value, buffer);
+  std::optional<uint64_t> size = proto::getRawSize(type);
+  if (!size || data.size() != *size)
+    return op->emitError() << "has " << data.size() << " bytes of data for "
+                           << type
+                           << ", which cannot be written; was its data "
+                              "left out when the module was printed?";
+  if (!buffer.empty() && data.data() == buffer.data()) {
+    laidOut.push_back(std::move(buffer));
+    data = ArrayRef(laidOut.back());
+  }
+  Payload payload{data};
+  if (narrowing) {
+    payload.narrow = narrowing->getFormat();
+    payload.range = narrowing->range;
+  }
+  return payload;
+}
+
+void GraphWriter::writeData(const Payload &payload, WireBuffer &tensor) {
+  // An empty tensor has no data field: the checker demands that.
+  if (payload.size() == 0)
+    return;
+  if (external.location.empty() || payload.size() < external.threshold)
+    return tensor.addBytes(TensorProto::kRawDataFieldNumber, payload);
+  auto addEntry = [&](StringRef key, const std::string &value) {
+    ::onnx::StringStringEntryProto entry;
+    entry.set_key(key.str());
+    entry.set_value(value);
+    tensor.addMessage(TensorProto::kExternalDataFieldNumber, entry);
+  };
+  addEntry("location", external.location);
+  addEntry("offset", std::to_string(external.add(payload)));
+  addEntry("length", std::to_string(payload.size()));
+  tensor.addInt(TensorProto::kDataLocationFieldNumber, TensorProto::EXTERNAL);
+}
+
+LogicalResult GraphWriter::writeTensor(Operation *op, StringRef name,
+                                       ElementsAttr value,
+                                       const Narrowing *narrowing,
+                                       WireBuffer &tensor) {
+  ShapedType type = value.getShapedType();
+  Type elementType = narrowing ? narrowing->elementType : type.getElementType();
+  int32_t dataType = proto::exportElementType(elementType);
+  if (dataType == TensorProto::UNDEFINED)
+    return op->emitError() << "has elements of type " << elementType
+                           << ", which ONNX has not";
+  for (int64_t size : type.getShape())
+    tensor.addInt(TensorProto::kDimsFieldNumber, size);
+  tensor.addInt(TensorProto::kDataTypeFieldNumber, dataType);
+  if (!name.empty())
+    tensor.addString(TensorProto::kNameFieldNumber, name);
+  if (auto strings = dyn_cast<DenseStringElementsAttr>(value)) {
+    for (StringRef string : strings.getValues<StringRef>())
+      tensor.addString(TensorProto::kStringDataFieldNumber, string);
+    return success();
+  }
+  FailureOr<Payload> payload = getPayload(op, value, narrowing);
+  if (failed(payload))
+    return failure();
+  writeData(*payload, tensor);
+  return success();
+}
+
+LogicalResult GraphWriter::writeInitializer(Operation *op, Graph &graph) {
+  WireBuffer tensor(arena);
+  StringAttr name = plan.names.get(op->getResult(0));
+  if (failed(writeTensor(op, name,
+                         cast<amp::onnx::InitializerOp>(op).getValue(),
+                         plan.constants.getNarrowing(op), tensor)))
+    return failure();
+  if (StringRef doc = getString(op, OnnxDialect::getDocStringAttrName());
+      !doc.empty())
+    tensor.addString(TensorProto::kDocStringFieldNumber, doc);
+  tensor.addFields(getString(op, OnnxDialect::getVerbatimAttrName()));
+  graph.tensors.addMessage(GraphProto::kInitializerFieldNumber,
+                           std::move(tensor));
+  return success();
+}
+
+LogicalResult GraphWriter::writeCopy(CastOp cast, Graph &graph) {
+  Operation *constant = cast.getInput().getDefiningOp();
+  Narrowing narrowing = {cast.getType().getElementType(),
+                         cast.getClamp() ? HalfRange::Clamp : HalfRange::Round};
+  WireBuffer tensor(arena);
+  StringAttr name = plan.names.get(cast.getResult());
+  if (failed(
+          writeTensor(constant, name, getFloats(constant), &narrowing, tensor)))
+    return failure();
+  graph.tensors.addMessage(GraphProto::kInitializerFieldNumber,
+                           std::move(tensor));
+  graph.listed.emplace_back(name, cast.getType());
+  return success();
+}
+
+/// Inputs with a default are initializers, too.
+LogicalResult GraphWriter::writeDefaults(Graph &graph) {
+  for (BlockArgument argument : graph.block->getArguments()) {
+    auto value = graph.function.getArgAttrOfType<ElementsAttr>(
+        argument.getArgNumber(), OnnxDialect::getDefaultAttrName());
+    if (!value)
+      continue;
+    WireBuffer tensor(arena);
+    if (failed(writeTensor(graph.function, plan.names.get(argument), value,
+                           nullptr, tensor)))
+      return failure();
+    graph.tensors.addMessage(GraphProto::kInitializerFieldNumber,
+                             std::move(tensor));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+FailureOr<WireBuffer> GraphWriter::write(Block *block) {
+  auto function = dyn_cast<func::FuncOp>(block->getParentOp());
+  Graph graph{block,
+              function,
+              getGraphDictionary(block),
+              WireBuffer(arena),
+              WireBuffer(arena),
+              {},
+              {},
+              {}};
+  readVerbatim(graph);
+  if (function && failed(writeDefaults(graph)))
+    return failure();
+  for (Operation &op : block->without_terminator())
+    if (failed(writeOperation(op, graph)))
+      return failure();
+  Operation *terminator = block->getTerminator();
+  for (auto [index, output] : llvm::enumerate(plan.names.getOutputs(block)))
+    if (output.needsIdentity &&
+        failed(writeSite({terminator, static_cast<int>(index)}, graph)))
+      return failure();
+  writeName(graph);
+  graph.message.addFields(std::move(graph.tensors));
+  writeInputs(graph);
+  writeOutputs(graph);
+  writeValueInfo(graph);
+  writeVerbatim(graph);
+  return std::move(graph.message);
+}

@@ -1,0 +1,266 @@
+//===- Nodes.cpp - Operations as NodeProto --------------------------------===//
+// Positions, attributes and names of schema operations, onnx.node and the casts
+// that autocast made.
+//===----------------------------------------------------------------------===//
+
+#include "Nodes.h"
+#include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
+#include "amp/Onnx/Proto/Proto.h"
+
+using namespace mlir;
+using namespace amp;
+using namespace amp::onnx_export;
+using amp::onnx::OnnxDialect;
+using ::onnx::AttributeProto;
+using ::onnx::NodeProto;
+
+/// Tensor attributes of more bytes are written apart from the message.
+static constexpr uint64_t maxInlineTensor = 1024;
+
+bool amp::onnx_export::isGraphPlaceholder(const AttributeProto &attribute) {
+  return attribute.type() == AttributeProto::GRAPH;
+}
+
+bool amp::onnx_export::isTensorPlaceholder(const AttributeProto &attribute) {
+  return attribute.type() == AttributeProto::TENSOR && !attribute.has_t();
+}
+
+static AttributeProto &addAttribute(NodeProto &proto, StringRef name) {
+  AttributeProto &attribute = *proto.add_attribute();
+  attribute.set_name(name.data(), name.size());
+  return attribute;
+}
+
+static void addName(google::protobuf::RepeatedPtrField<std::string> &list,
+                    StringAttr name) {
+  StringRef text = name ? name.getValue() : StringRef();
+  list.Add()->assign(text.data(), text.size());
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+Region &amp::onnx_export::getGraphAttribute(Operation *op, StringRef name) {
+  if (auto node = dyn_cast<amp::onnx::NodeOp>(op)) {
+    auto names = node.getRegionNamesAttr().getAsRange<StringAttr>();
+    for (auto [index, known] : llvm::enumerate(names))
+      if (known.getValue() == name)
+        return op->getRegion(index);
+  }
+  const amp::onnx::OpSpec &spec =
+      cast<amp::onnx::SchemaOpInterface>(op).getSpec();
+  return op->getRegion(llvm::find(spec.regions, name) - spec.regions.begin());
+}
+
+ElementsAttr amp::onnx_export::getTensorAttribute(Operation *op,
+                                                  StringRef name) {
+  if (auto node = dyn_cast<amp::onnx::NodeOp>(op))
+    return node.getFieldsAttr().getAs<ElementsAttr>(name);
+  if (isa<amp::onnx::ConstantOp>(op))
+    return getFloats(op);
+  return dyn_cast_or_null<ElementsAttr>(
+      op->getInherentAttr(name).value_or(Attribute()));
+}
+
+/// The name that the tensor in an attribute has; empty when it has none.
+static StringRef getTensorName(Operation *op, StringRef attribute) {
+  auto names =
+      op->getAttrOfType<DictionaryAttr>(OnnxDialect::getTensorNamesAttrName());
+  auto name = names ? names.getAs<StringAttr>(attribute) : StringAttr();
+  return name ? name.getValue() : StringRef();
+}
+
+static void buildAttribute(Operation *op, StringRef name, Attribute value,
+                           NodeProto &proto) {
+  AttributeProto &attribute = addAttribute(proto, name);
+  auto tensor = dyn_cast<ElementsAttr>(value);
+  if (tensor && !isa<DenseStringElementsAttr, DenseArrayAttr>(value) &&
+      proto::getRawSize(tensor.getShapedType()) > maxInlineTensor) {
+    attribute.set_type(AttributeProto::TENSOR);
+    return;
+  }
+  proto::exportAttribute(value, attribute);
+  if (StringRef tensorName = getTensorName(op, name); !tensorName.empty())
+    attribute.mutable_t()->set_name(tensorName.str());
+}
+
+static void buildGraphPlaceholder(StringRef name, NodeProto &proto) {
+  AttributeProto &attribute = addAttribute(proto, name);
+  attribute.set_type(AttributeProto::GRAPH);
+  attribute.mutable_g();
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds of nodes
+//===----------------------------------------------------------------------===//
+
+static void buildSchemaNode(amp::onnx::SchemaOpInterface schemaOp,
+                            const FunctionPlan &plan, NodeProto &proto) {
+  Operation *op = schemaOp;
+  const amp::onnx::OpSpec &spec = schemaOp.getSpec();
+  proto.set_op_type(spec.name.data(), spec.name.size());
+  for (Value value : amp::onnx::getPositionalInputs(op))
+    addName(*proto.mutable_input(),
+            value ? plan.names.get(value) : StringAttr());
+  for (Value value : amp::onnx::getPositionalOutputs(op))
+    addName(*proto.mutable_output(),
+            value ? plan.names.get(value) : StringAttr());
+  if (plan.constants.getNarrowing(op)) {
+    // Whatever form the constant had, its narrow one is a tensor.
+    addAttribute(proto, "value").set_type(AttributeProto::TENSOR);
+    return;
+  }
+  for (const amp::onnx::AttrSpec &attribute : spec.attributes)
+    if (Attribute value =
+            op->getInherentAttr(attribute.odsName).value_or(Attribute()))
+      buildAttribute(op, attribute.name, value, proto);
+  for (StringRef name : spec.regions)
+    buildGraphPlaceholder(name, proto);
+}
+
+/// Names of `values` with empty ones for absent positions.
+static void addPresent(google::protobuf::RepeatedPtrField<std::string> &list,
+                       ValueRange values, DenseBoolArrayAttr present,
+                       const FunctionPlan &plan) {
+  if (!present) {
+    for (Value value : values)
+      addName(list, plan.names.get(value));
+    return;
+  }
+  unsigned next = 0;
+  for (bool isPresent : present.asArrayRef())
+    addName(list, isPresent ? plan.names.get(values[next++]) : StringAttr());
+}
+
+static void buildGenericNode(amp::onnx::NodeOp node, const FunctionPlan &plan,
+                             NodeProto &proto) {
+  proto.set_op_type(node.getOpType().str());
+  if (!node.getOpDomain().empty())
+    proto.set_domain(node.getOpDomain().str());
+  addPresent(*proto.mutable_input(), node.getInputs(),
+             node.getOperandPresentAttr(), plan);
+  addPresent(*proto.mutable_output(), node.getOutputs(),
+             node.getResultPresentAttr(), plan);
+  if (DictionaryAttr fields = node.getFieldsAttr())
+    for (NamedAttribute field : fields)
+      buildAttribute(node, field.getName(), field.getValue(), proto);
+  if (ArrayAttr names = node.getRegionNamesAttr())
+    for (auto name : names.getAsRange<StringAttr>())
+      buildGraphPlaceholder(name, proto);
+}
+
+static void buildCastNode(CastOp cast, const FunctionPlan &plan,
+                          NodeProto &proto) {
+  proto.set_op_type("Cast");
+  addName(*proto.mutable_input(), plan.names.get(cast.getInput()));
+  addName(*proto.mutable_output(), plan.names.get(cast.getResult()));
+  AttributeProto &to = addAttribute(proto, "to");
+  to.set_type(AttributeProto::INT);
+  to.set_i(proto::exportElementType(cast.getType().getElementType()));
+}
+
+static void buildIdentityNode(NodeSite site, const FunctionPlan &plan,
+                              NodeProto &proto) {
+  proto.set_op_type("Identity");
+  addName(*proto.mutable_input(),
+          plan.names.get(site.op->getOperand(site.output)));
+  addName(*proto.mutable_output(),
+          plan.names.getOutputs(site.op->getBlock())[site.output].name);
+}
+
+/// Name, doc string and the fields that the IR does not model.
+static void buildDiscardable(Operation *op, NodeProto &proto) {
+  DictionaryAttr attributes = op->getDiscardableAttrDictionary();
+  if (auto name = attributes.getAs<StringAttr>(OnnxDialect::getNameAttrName()))
+    proto.set_name(name.data(), name.size());
+  if (auto doc =
+          attributes.getAs<StringAttr>(OnnxDialect::getDocStringAttrName()))
+    proto.set_doc_string(doc.str());
+  if (auto bytes =
+          attributes.getAs<StringAttr>(OnnxDialect::getVerbatimAttrName()))
+    proto.MergeFromString(bytes.str());
+}
+
+void amp::onnx_export::buildNode(NodeSite site, const FunctionPlan &plan,
+                                 NodeProto &proto) {
+  proto.Clear();
+  if (site.output >= 0)
+    return buildIdentityNode(site, plan, proto);
+  if (auto cast = dyn_cast<CastOp>(site.op))
+    buildCastNode(cast, plan, proto);
+  else if (auto node = dyn_cast<amp::onnx::NodeOp>(site.op))
+    buildGenericNode(node, plan, proto);
+  else
+    buildSchemaNode(llvm::cast<amp::onnx::SchemaOpInterface>(site.op), plan,
+                    proto);
+  buildDiscardable(site.op, proto);
+}
+
+bool amp::onnx_export::isNode(Operation *op, const FunctionPlan &plan) {
+  if (auto cast = dyn_cast<CastOp>(op))
+    return plan.constants.getForm(cast) == CastForm::Node;
+  return isa<amp::onnx::NodeOp, amp::onnx::SchemaOpInterface>(op);
+}
+
+//===----------------------------------------------------------------------===//
+// NodeView
+//===----------------------------------------------------------------------===//
+
+NodeView::NodeView(NodeSite site, FunctionPlan &plan, bool isTrial)
+    : plan(plan), isTrial(isTrial) {
+  auto add = [&](Value value) { values[plan.names.get(value)] = value; };
+  if (site.output >= 0) {
+    Value value = site.op->getOperand(site.output);
+    add(value);
+    StringAttr name =
+        plan.names.getOutputs(site.op->getBlock())[site.output].name;
+    values[name] = value;
+    return;
+  }
+  llvm::for_each(site.op->getOperands(), add);
+  llvm::for_each(site.op->getResults(), add);
+}
+
+const ::onnx::TypeProto *NodeView::getType(StringRef name) const {
+  Value value = values.lookup(name);
+  if (!value || isa<amp::onnx::UnknownType>(value.getType()))
+    return nullptr;
+  proto::exportType(plan.constants.getType(value), types.emplace_back());
+  return &types.back();
+}
+
+const ::onnx::TensorProto *NodeView::getConstant(StringRef name) const {
+  Value value = values.lookup(name);
+  if (!value)
+    return nullptr;
+  const Narrowing *narrowing = nullptr;
+  if (auto cast = value.getDefiningOp<CastOp>();
+      cast && plan.constants.getForm(cast) == CastForm::Merged)
+    value = cast.getInput();
+  ElementsAttr elements = amp::onnx::getConstantValue(value);
+  if (!elements ||
+      proto::getRawSize(elements.getShapedType()) > maxInlineTensor)
+    return nullptr;
+  narrowing = plan.constants.getNarrowing(value.getDefiningOp());
+  ::onnx::TensorProto &tensor = tensors.emplace_back();
+  proto::exportTensor(elements, tensor);
+  if (!narrowing)
+    return &tensor;
+  std::string halves(tensor.raw_data().size() / 2, '\0');
+  convertToHalf(tensor.raw_data().data(), halves.data(), halves.size() / 2,
+                narrowing->getFormat(), narrowing->range);
+  tensor.set_data_type(proto::exportElementType(narrowing->elementType));
+  tensor.set_raw_data(std::move(halves));
+  return &tensor;
+}
+
+std::string NodeView::freshName(StringRef base) {
+  return isTrial ? (base + "_trial").str()
+                 : plan.names.makeValueName(base).str();
+}
+
+bool NodeView::isUsed(StringRef name) const {
+  Value value = values.lookup(name);
+  return !value || !value.use_empty();
+}
