@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "AssignPrecision.h"
+#include "ConstantStats.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 using namespace amp;
@@ -30,41 +30,10 @@ static uint64_t getSize(const ValueState &value) {
   return shaped && shaped.hasStaticShape() ? shaped.getNumElements() : 0;
 }
 
-static NarrowingStats countElements(Value constant, Kind half) {
-  HalfFormat format = getFormat(half);
-  if (ElementsAttr elements = onnx::getConstantValue(constant)) {
-    if (auto dense = dyn_cast<DenseElementsAttr>(elements)) {
-      ArrayRef<char> raw = dense.getRawData();
-      NarrowingStats stats = countNarrowing(raw.data(), raw.size() / 4, format);
-      uint64_t copies = dense.isSplat() ? dense.getNumElements() : 1;
-      stats.overflows *= copies;
-      stats.flushes *= copies;
-      return stats;
-    }
-    if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements))
-      if (AsmResourceBlob *blob = resource.getRawHandle().getBlob()) {
-        ArrayRef<char> raw = blob->getData();
-        uint64_t size =
-            std::min<uint64_t>(resource.getNumElements(), raw.size() / 4);
-        return countNarrowing(raw.data(), size, format);
-      }
-    return {};
-  }
-  auto op = constant.getDefiningOp<onnx::ConstantOp>();
-  if (!op)
-    return {};
-  if (FloatAttr single = op.getValueFloatAttr())
-    return countNarrowing(ArrayRef<float>(single.getValue().convertToFloat()),
-                          format);
-  if (DenseF32ArrayAttr list = op.getValueFloatsAttr())
-    return countNarrowing(list.asArrayRef(), format);
-  return {};
-}
-
 const NarrowingStats &Assigner::getStats(uint32_t root, Kind half) {
   auto [it, isNew] = stats.try_emplace({root, uint32_t(half)});
   if (isNew)
-    it->second = countElements(graph.values[root].value, half);
+    it->second = countNarrowing(graph.values[root].value, getFormat(half));
   return it->second;
 }
 

@@ -6,9 +6,28 @@
 
 #include "CastUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace amp;
+
+/// Stand-ins for sizes that are not known.
+static constexpr int64_t unknownDimension = 64, unknownTensor = 4096;
+/// No tensor counts as more, so that sums do not overflow.
+static constexpr uint64_t maxElements = uint64_t(1) << 36;
+
+int64_t amp::countElements(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return unknownTensor;
+  uint64_t count = 1;
+  for (int64_t size : type.getShape())
+    count = std::min(
+        llvm::SaturatingMultiply<uint64_t>(
+            count, ShapedType::isDynamic(size) ? unknownDimension : size),
+        maxElements);
+  return count;
+}
 
 /// Arguments and initializers are cast behind the initializers, other values
 /// right behind their producer: either dominates every use.

@@ -18,6 +18,10 @@ inline mlir::Type getElementType(mlir::Value value) {
   return llvm::cast<mlir::TensorType>(value.getType()).getElementType();
 }
 
+/// Elements of a tensor, for estimates: a dimension of unknown size counts as
+/// 64 elements, a tensor of unknown rank as 4096.
+int64_t countElements(mlir::Value value);
+
 /// Inserts casts, one per value and type, where they dominate every use of the
 /// value.
 class CastBuilder {

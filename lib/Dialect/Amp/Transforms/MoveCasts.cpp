@@ -18,7 +18,6 @@
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace amp;
@@ -28,27 +27,10 @@ namespace {
 /// What an element costs: read and written by a cast between 2 and 4 bytes, or
 /// moved narrow or wide by an op.
 constexpr int64_t bytesPerCast = 6, bytesNarrow = 2, bytesWide = 4;
-/// Stand-ins for sizes that are not known.
-constexpr int64_t unknownDimension = 64, unknownTensor = 4096;
-/// No tensor counts as more, so that sums stay far from `MinCut::infinite`.
-constexpr int64_t maxElements = int64_t(1) << 36;
 /// Looks at an edge that a group of ops is worth, per op.
 constexpr uint64_t stepsPerOp = 2000;
 
 bool isHalf(Type type) { return isa<Float16Type, BFloat16Type>(type); }
-
-int64_t countElements(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type)
-    return unknownTensor;
-  int64_t count = 1;
-  for (int64_t size : type.getShape())
-    count = std::min(
-        llvm::SaturatingMultiply<uint64_t>(
-            count, ShapedType::isDynamic(size) ? unknownDimension : size),
-        uint64_t(maxElements));
-  return count;
-}
 
 /// Casting a constant costs nothing: the exporter does it.
 int64_t getCastCost(Value value) {

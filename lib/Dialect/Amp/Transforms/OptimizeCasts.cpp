@@ -47,8 +47,10 @@ static void replaceAllUses(CastOp cast, Value value) {
 }
 
 /// Widening round trips and casts that change nothing. A graph output stays
-/// apart from a value that has a public name of its own.
-static void removeRoundTrips(func::FuncOp function) {
+/// apart from a value that has a public name of its own. The user's widening
+/// cast goes, too, when nobody else reads it; gives the number of those.
+static unsigned removeRoundTrips(func::FuncOp function) {
+  unsigned numErased = 0;
   for (CastOp cast : collectCasts(function)) {
     Value source = getSource(cast);
     if (!source)
@@ -58,7 +60,15 @@ static void removeRoundTrips(func::FuncOp function) {
         (isa<BlockArgument>(source) || !onnx::getValueName(source).empty()))
       continue;
     replaceAllUses(cast, source);
+    auto widening = cast.getInput().getDefiningOp<onnx::CastOp>();
+    cast.erase();
+    ++numErased;
+    if (!widening || !widening->use_empty())
+      continue;
+    widening.erase();
+    ++numErased;
   }
+  return numErased;
 }
 
 /// Equal casts become the first of them.
@@ -116,8 +126,9 @@ static unsigned eraseDeadCasts(func::FuncOp function) {
 }
 
 static unsigned simplifyCasts(func::FuncOp function) {
-  removeRoundTrips(function);
   unsigned numErased = eraseDeadCasts(function);
+  numErased += removeRoundTrips(function);
+  numErased += eraseDeadCasts(function);
   shareCasts(function);
   return numErased + eraseDeadCasts(function);
 }

@@ -19,6 +19,13 @@ namespace amp {
 /// stand.
 void inlineAutocastRegions(mlir::Operation *root);
 
+/// How amp-write-report writes.
+enum class ReportFormat {
+  ByName, ///< JSON if the file's name ends in .json, else text
+  Json,
+  Text,
+};
+
 #define GEN_PASS_DECL
 #include "amp/Dialect/Amp/Transforms/Passes.h.inc"
 

@@ -160,4 +160,29 @@ def OptimizeCastsPass : Pass<"amp-optimize-casts", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::amp::AmpDialect"];
 }
 
+def WriteReportPass : Pass<"amp-write-report", "::mlir::ModuleOp"> {
+  let summary = "Write what was decided and done to a file";
+  let description = [{
+    Runs last: says for every op with an `amp.decision` which types it got, by what
+    rule and why, which of its operands are cast, and how many bytes it reads
+    and writes, before and after; for every constant that is narrowed, how many of
+    its values that changes beyond rounding; and sums all that up first. The format is
+    described in `docs/report.md`. Then the decisions are removed from the ops, as
+    a model file has no place for them.
+  }];
+  let options = [
+    Option<"file", "file", "std::string", /*default=*/"",
+           "Where to write; - is standard output, nothing writes no report">,
+    Option<"format", "format", "::amp::ReportFormat", /*default=*/"::amp::ReportFormat::ByName",
+           "How to write",
+           [{::llvm::cl::values(
+             clEnumValN(::amp::ReportFormat::ByName, "auto", "JSON if the file's name ends in .json, else text"),
+             clEnumValN(::amp::ReportFormat::Json, "json", "JSON"),
+             clEnumValN(::amp::ReportFormat::Text, "text", "Text"))}]>,
+    Option<"keepDecisions", "keep-decisions", "bool", /*default=*/"false",
+           "Leave the decisions on the ops">
+  ];
+  let dependentDialects = ["::amp::AmpDialect"];
+}
+
 #endif // AMP_DIALECT_AMP_TRANSFORMS_PASSES
