@@ -117,7 +117,8 @@ static void retargetProducers(func::FuncOp function) {
 /// Backwards, so that a chain of casts goes as a whole.
 static unsigned eraseDeadCasts(func::FuncOp function) {
   unsigned numErased = 0;
-  for (CastOp cast : llvm::reverse(collectCasts(function)))
+  auto casts = collectCasts(function);
+  for (CastOp cast : llvm::reverse(casts))
     if (cast.use_empty()) {
       cast.erase();
       ++numErased;

@@ -1,0 +1,26 @@
+//===- InitAllPasses.h - Registers the passes the tools know --------------===//
+//
+// The one list of passes and pipelines.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_INITALLPASSES_H
+#define AMP_INITALLPASSES_H
+
+#include "amp/Dialect/Amp/Transforms/Passes.h"
+#include "amp/Dialect/Onnx/Transforms/Passes.h"
+#include "amp/Pipelines/Autocast.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace amp {
+
+inline void registerAllPasses() {
+  registerAmpPasses();
+  onnx::registerOnnxPasses();
+  registerAutocastPipeline();
+  mlir::registerTransformsPasses();
+}
+
+} // namespace amp
+
+#endif // AMP_INITALLPASSES_H

@@ -1,0 +1,171 @@
+//===- ModelFile.cpp - Reading and writing model files by kind ------------===//
+//
+// MLIR in and MLIR out is mlir-opt's own main; as soon as one side is ONNX, the module is made and written here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelFile.h"
+#include "amp/Frontend/Onnx/ImportOnnx.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Support/Timing.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace amp;
+
+namespace {
+
+LogicalResult fail(StringRef path, const Twine &message) {
+  llvm::errs() << "amp-opt: " << path << ": " << message << '\n';
+  return failure();
+}
+
+FileKind kindOfName(StringRef path) {
+  return StringSwitch<FileKind>(llvm::sys::path::extension(path))
+      .Case(".onnx", FileKind::Onnx)
+      .Case(".mlirbc", FileKind::Bytecode)
+      .Default(FileKind::Text);
+}
+
+/// Prints diagnostics of modules that have no source text: `file: node 'x': error: message`.
+LogicalResult printDiagnostic(StringRef file, Diagnostic &diagnostic) {
+  llvm::raw_ostream &os = llvm::errs();
+  auto severity = [](DiagnosticSeverity value) -> StringRef {
+    switch (value) {
+    case DiagnosticSeverity::Note:
+      return "note";
+    case DiagnosticSeverity::Warning:
+      return "warning";
+    case DiagnosticSeverity::Error:
+      return "error";
+    case DiagnosticSeverity::Remark:
+      return "remark";
+    }
+    llvm_unreachable("unknown severity");
+  };
+  auto print = [&](Diagnostic &one) {
+    os << file << ": ";
+    if (auto name = one.getLocation()->findInstanceOf<NameLoc>())
+      os << name.getName().getValue() << ": ";
+    os << severity(one.getSeverity()) << ": " << one << '\n';
+  };
+  print(diagnostic);
+  for (Diagnostic &note : diagnostic.getNotes())
+    print(note);
+  return success();
+}
+
+OwningOpRef<ModuleOp> parseText(std::unique_ptr<llvm::MemoryBuffer> buffer, llvm::SourceMgr &sources,
+                                const MlirOptMainConfig &config, MLIRContext *context) {
+  sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
+  ParserConfig parserConfig(context, config.shouldVerifyOnParsing());
+  return parseSourceFile<ModuleOp>(sources, parserConfig);
+}
+
+LogicalResult runPasses(ModuleOp module, const MlirOptMainConfig &config) {
+  DefaultTimingManager timing;
+  applyDefaultTimingManagerCLOptions(timing);
+  TimingScope scope = timing.getRootScope();
+  PassManager pm(module->getContext(), module->getName().getStringRef());
+  pm.enableVerifier(config.shouldVerifyPasses());
+  if (failed(applyPassManagerCLOptions(pm)) || failed(config.setupPassPipeline(pm)))
+    return failure();
+  if (config.shouldDumpPassPipeline()) {
+    pm.dump();
+    llvm::errs() << '\n';
+  }
+  pm.enableTiming(scope);
+  return pm.run(module);
+}
+
+LogicalResult writeMlir(ModuleOp module, StringRef path, bool bytecode) {
+  std::string message;
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(path, &message);
+  if (!file)
+    return fail(path, message);
+  if (bytecode) {
+    if (failed(writeBytecodeToFile(module, file->os())))
+      return failure();
+  } else {
+    module.print(file->os());
+    file->os() << '\n';
+  }
+  file->os().flush();
+  if (file->os().has_error()) {
+    std::error_code error = file->os().error();
+    file->os().clear_error();
+    return fail(path, "cannot write: " + error.message());
+  }
+  file->keep();
+  return success();
+}
+
+LogicalResult writeModule(ModuleOp module, StringRef path, FileKind kind, const ExportOnnxOptions &options) {
+  if (kind == FileKind::Onnx)
+    return exportOnnx(module, path, options);
+  return writeMlir(module, path, kind == FileKind::Bytecode);
+}
+
+/// The way through a module of ours, for ONNX on either side.
+LogicalResult processModule(std::unique_ptr<llvm::MemoryBuffer> buffer, bool isOnnx, StringRef input, StringRef output,
+                            FileKind kind, const ExportOnnxOptions &options, const MlirOptMainConfig &config,
+                            DialectRegistry &registry) {
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.allowUnregisteredDialects(config.shouldAllowUnregisteredDialects());
+  llvm::SourceMgr sources;
+  std::unique_ptr<ScopedDiagnosticHandler> handler;
+  OwningOpRef<ModuleOp> module;
+  if (isOnnx) {
+    handler = std::make_unique<ScopedDiagnosticHandler>(
+        &context, [&](Diagnostic &diagnostic) { return printDiagnostic(input, diagnostic); });
+    module = importOnnx(std::move(buffer), input, &context);
+  } else {
+    handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, &context);
+    module = parseText(std::move(buffer), sources, config, &context);
+  }
+  if (!module || failed(runPasses(*module, config)))
+    return failure();
+  LogicalResult written = writeModule(*module, output, kind, options);
+  // The process ends here: taking the module apart op by op would only cost time.
+  (void)module.release();
+  return written;
+}
+
+} // namespace
+
+LogicalResult amp::processFile(StringRef input, StringRef output, FileKind emit, const ExportOnnxOptions &exportOptions,
+                               DialectRegistry &registry) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return fail(input, "cannot read: " + buffer.getError().message());
+  if ((*buffer)->getBufferSize() == 0)
+    return fail(input, "the file is empty");
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  bool isOnnx = isOnnxModel((*buffer)->getBuffer());
+  FileKind kind = emit != FileKind::Unknown ? emit : config.shouldEmitBytecode() ? FileKind::Bytecode : kindOfName(output);
+  if (isOnnx || kind == FileKind::Onnx)
+    return processModule(std::move(*buffer), isOnnx, input, output, kind, exportOptions, config, registry);
+
+  config.emitBytecode(kind == FileKind::Bytecode);
+  std::string message;
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);
+  if (!file)
+    return fail(output, message);
+  // The parser wants a terminating zero.
+  auto text = llvm::MemoryBuffer::getMemBufferCopy((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier());
+  if (failed(MlirOptMain(file->os(), std::move(text), registry, config)))
+    return failure();
+  file->keep();
+  return success();
+}
