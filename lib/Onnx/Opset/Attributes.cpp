@@ -217,12 +217,11 @@ Error amp::onnx_opset::lowerGru(Rewriter &rewriter) {
 //===----------------------------------------------------------------------===//
 
 /// Before opset 13 there is one scale for the whole tensor, and `axis` means
-/// nothing.
+/// nothing. A scale of unknown shape is taken to be one number.
 Error amp::onnx_opset::lowerQuantizationAxis(Rewriter &rewriter) {
   std::optional<Dims> scale = rewriter.dims(rewriter.input(1));
-  if (!scale || !scale->empty())
-    return rewriter.fail(
-        "a scale that is not known to be a scalar needs opset 13");
+  if (scale && llvm::any_of(*scale, [](int64_t size) { return size != 1; }))
+    return rewriter.fail("a scale for each index of an axis needs opset 13");
   rewriter.erase("axis");
   return Error::success();
 }
@@ -270,12 +269,6 @@ Error amp::onnx_opset::lowerReduction(Rewriter &rewriter) {
   std::string reduction = rewriter.stringAttribute("reduction", "none");
   if (reduction == "max" || reduction == "min")
     return rewriter.fail("reduction \"" + reduction + "\" needs opset 18");
-  return Error::success();
-}
-
-Error amp::onnx_opset::lowerAttention(Rewriter &rewriter) {
-  if (rewriter.hasInput(3) && rewriter.intAttribute("is_causal", 0) != 0)
-    return rewriter.fail("a mask together with is_causal needs opset 24");
   return Error::success();
 }
 

@@ -144,6 +144,21 @@ Error amp::onnx_opset::raiseDropoutRatio(Rewriter &rewriter) {
   return Error::success();
 }
 
+/// dropout(x) -> x, true everywhere. What the mask holds outside of training is
+/// said since opset 12 only.
+static void replaceMask(Rewriter &rewriter) {
+  std::string shape = rewriter.freshName("shape");
+  rewriter.addAfter("Shape", {rewriter.input(0)}, shape);
+  onnx::NodeProto &fill =
+      rewriter.addAfter("ConstantOfShape", {shape}, rewriter.node.output(1));
+  onnx::AttributeProto &value = *fill.add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  value.mutable_t()->set_data_type(TensorProto::BOOL);
+  value.mutable_t()->add_dims(1);
+  value.mutable_t()->add_int32_data(1);
+}
+
 /// Outside of training the ratio and the seed mean nothing; the ratio is kept
 /// if it is known.
 Error amp::onnx_opset::lowerDropoutRatio(Rewriter &rewriter) {
@@ -160,6 +175,10 @@ Error amp::onnx_opset::lowerDropoutRatio(Rewriter &rewriter) {
   if (rewriter.hasInput(1))
     rewriter.dropInput(1);
   rewriter.erase("seed");
+  if (rewriter.isOutputUsed(1))
+    replaceMask(rewriter);
+  while (rewriter.node.output_size() > 1)
+    rewriter.node.mutable_output()->RemoveLast();
   return Error::success();
 }
 

@@ -88,11 +88,11 @@ Error amp::onnx_opset::raiseUpsample(Rewriter &rewriter) {
   return Error::success();
 }
 
+/// Upsample only enlarges; scales that are not constant are taken to do so.
 Error amp::onnx_opset::lowerResizeToUpsample(Rewriter &rewriter) {
   auto scales = rewriter.floats(rewriter.input(1));
-  if (!scales || llvm::any_of(*scales, [](double scale) { return scale < 1; }))
-    return rewriter.fail(
-        "scales are not constants of at least 1, as Upsample needs them");
+  if (scales && llvm::any_of(*scales, [](double scale) { return scale < 1; }))
+    return rewriter.fail("there are scales below 1, which need opset 10");
   rewriter.node.set_op_type("Upsample");
   return Error::success();
 }

@@ -10,7 +10,6 @@
 namespace amp::onnx_opset {
 
 // Attributes.cpp: attributes that came, went or changed meaning.
-llvm::Error lowerAttention(Rewriter &rewriter);
 llvm::Error lowerCastName(Rewriter &rewriter);
 llvm::Error lowerConstantValue(Rewriter &rewriter);
 llvm::Error lowerDilations(Rewriter &rewriter);

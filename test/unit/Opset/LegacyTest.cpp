@@ -215,8 +215,8 @@ TEST(Quantization, ScalePerAxisNeeds13) {
       lines({"y = QuantizeLinear <axis: int = 1> (x, vector, z)"}));
   EXPECT_EQ(
       graph.convert("y = QuantizeLinear <axis = 1> (x, vector, z)", 26, 12),
-      lines({"error: QuantizeLinear: a scale that is not known to be a scalar "
-             "needs opset 13"}));
+      lines({"error: QuantizeLinear: a scale for each index of an axis needs "
+             "opset 13"}));
   EXPECT_EQ(
       graph.convert("y = DequantizeLinear <block_size = 2> (x, s)", 26, 19),
       lines({"error: DequantizeLinear: attribute 'block_size' needs opset 21 "

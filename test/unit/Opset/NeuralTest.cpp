@@ -137,12 +137,24 @@ TEST(Dropout, MaskChangesItsType) {
       lines({"y, y_mask = Dropout (x)", "mask = Cast <to: int = 1> (y_mask)"}));
   EXPECT_EQ(graph.convert("y, nobody = Dropout (x)", 7, 26),
             lines({"y = Dropout (x)"}));
-  EXPECT_EQ(
-      graph.convert("y, mask = Dropout (x)", 26, 7),
-      lines({"y, y_mask = Dropout (x)", "mask = Cast <to: int = 9> (y_mask)"}));
   EXPECT_EQ(graph.convert("y, mask = Dropout (u)", 7, 26),
             lines({"error: Dropout: the mask is used, and the type of the "
                    "input is not known"}));
+}
+
+TEST(Dropout, MaskOfInferenceIsSpelledOutBefore12) {
+  TestGraph graph;
+  graph.unused("nobody");
+  EXPECT_EQ(
+      graph.convert("y, mask = Dropout (x)", 26, 9),
+      lines(
+          {"y = Dropout (x)", "y_shape = Shape (x)",
+           "mask = ConstantOfShape <value: tensor = bool[1] {1}> (y_shape)"}));
+  EXPECT_EQ(graph.convert("y, nobody = Dropout (x)", 26, 7),
+            lines({"y = Dropout (x)"}));
+  EXPECT_EQ(graph.convert("y, mask = Dropout (x)", 26, 7),
+            lines({"error: ConstantOfShape: there is no such operator before "
+                   "opset 9"}));
 }
 
 TEST(GroupNormalization, ScalePerGroupBecomesPerChannel) {
@@ -233,14 +245,12 @@ TEST(Recurrent, OutputsTellWhatIsWanted) {
                    "value it has"}));
 }
 
-TEST(Attention, MaskWithIsCausalNeeds24) {
-  EXPECT_EQ(
-      TestGraph().convert("y = Attention <is_causal = 1> (q, k, v)", 26, 23),
-      lines({"y = Attention <is_causal: int = 1> (q, k, v)"}));
+TEST(Attention, LengthsNeed24) {
   EXPECT_EQ(
       TestGraph().convert("y = Attention <is_causal = 1> (q, k, v, m)", 26, 23),
-      lines(
-          {"error: Attention: a mask together with is_causal needs opset 24"}));
+      lines({"y = Attention <is_causal: int = 1> (q, k, v, m)"}));
+  EXPECT_EQ(TestGraph().convert("y = Attention (q, k, v, , , , n)", 26, 23),
+            lines({"error: Attention: opset 23 has no input 6"}));
   EXPECT_EQ(
       TestGraph().convert("y = Attention (q, k, v)", 26, 22),
       lines({"error: Attention: there is no such operator before opset 23"}));
