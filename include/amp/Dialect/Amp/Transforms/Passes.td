@@ -78,6 +78,32 @@ def InlineRegionsPass : Pass<"amp-inline-regions"> {
   }];
 }
 
+def LintPass : Pass<"amp-lint", "::mlir::ModuleOp"> {
+  let summary = "Warn of what would go wrong in half, node by node";
+  let description = [{
+    Looks at a float32 model and changes nothing. Each warning names the node and
+    says what to do; the rules are explained in `docs/lint.md`:
+
+    - `underflowing-guard`: a tiny constant under a division, square root or
+      logarithm that becomes zero, or imprecise;
+    - `overflowing-mask`: a finite constant on the way to a Softmax that becomes
+      infinite;
+    - `weight-range`: constants with values that become infinite, or many that become
+      zero;
+    - `long-sum`: sums of more elements than the type has exact integers;
+    - `half-positions`: integers that count positions and are computed with as floats.
+
+    Unknown sizes raise no warning. Autocast keeps most of what is found here
+    in float32 by itself; this pass tells why, and what other tools and
+    `--allow` would break.
+  }];
+  let options = [
+    Option<"dtype", "dtype", "std::string", /*default=*/"\"f16\"", "The half type to look at: f16 or bf16">,
+    Option<"file", "file", "std::string", /*default=*/"",
+           "Also write the findings to this file, as JSON">
+  ];
+}
+
 def MaterializeCastsPass : Pass<"amp-materialize-casts", "::mlir::func::FuncOp"> {
   let summary = "Give values the types decided for them, with casts between";
   let description = [{
