@@ -14,7 +14,7 @@ using namespace amp::onnx_export;
 /// node that computes it.
 static constexpr uint64_t maxCopiedBytes = 1024;
 
-ElementsAttr amp::onnx_export::getFloats(Operation *constant) {
+ElementsAttr amp::onnx_export::getTensorValue(Operation *constant) {
   if (auto initializer = dyn_cast<amp::onnx::InitializerOp>(constant))
     return initializer.getValue();
   auto op = dyn_cast<amp::onnx::ConstantOp>(constant);
@@ -50,7 +50,7 @@ void ConstantPlan::decide(Operation *constant) {
       casts.push_back(cast);
     onlyCasts &= cast && describe(cast) == describe(casts.front());
   }
-  ElementsAttr value = getFloats(constant);
+  ElementsAttr value = getTensorValue(constant);
   bool isFloat = value && value.getElementType().isF32() &&
                  llvm::all_of(casts, [](CastOp cast) {
                    return !cast.getType().getElementType().isF32();

@@ -55,9 +55,9 @@ private:
   llvm::DenseMap<mlir::Operation *, Narrowing> narrowed;
 };
 
-/// The float32 values of a constant, as `value` or as the list or number of an
+/// The tensor of a constant: its `value`, or the float32 number or list of an
 /// onnx.Constant; null for other constants.
-mlir::ElementsAttr getFloats(mlir::Operation *constant);
+mlir::ElementsAttr getTensorValue(mlir::Operation *constant);
 
 } // namespace amp::onnx_export
 

@@ -105,7 +105,8 @@ static void writeOpsets(ModelParts parts, const OpsetPlan &opsets,
     bool isDefault =
         opset.getDomain().empty() || opset.getDomain() == "ai.onnx";
     addOpset(message, opset.getDomain(),
-             isDefault ? opsets.getOpset() : opset.getVersion());
+             isDefault && !opsets.isOwnOpset() ? opsets.getOpset()
+                                               : opset.getVersion());
   }
 }
 

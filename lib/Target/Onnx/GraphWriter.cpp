@@ -44,6 +44,20 @@ static StringRef getString(Operation *op, StringRef attribute) {
 LogicalResult GraphWriter::writeOperation(Operation &op, Graph &graph) {
   if (isa<amp::onnx::InitializerOp>(op))
     return writeInitializer(&op, graph);
+  if (opsets.isLeftOut(&op))
+    return success();
+  if (opsets.isInitializer(&op)) {
+    Value value = op.getResult(0);
+    graph.listed.emplace_back(plan.names.get(value), value.getType());
+    return writeInitializer(&op, graph);
+  }
+  if (isSparseInitializer(&op)) {
+    auto bytes = cast<amp::onnx::ProtoAttr>(
+        cast<amp::onnx::ConstantOp>(op).getSparseValueAttr());
+    graph.tensors.addString(GraphProto::kSparseInitializerFieldNumber,
+                            bytes.getBytes());
+    return success();
+  }
   if (auto cast = dyn_cast<CastOp>(op)) {
     CastForm form = plan.constants.getForm(cast);
     if (form == CastForm::Merged)
@@ -114,8 +128,10 @@ LogicalResult GraphWriter::writeLargeAttribute(Operation *op,
                                                const AttributeProto &proto,
                                                WireBuffer &node) {
   WireBuffer attribute(arena);
-  attribute.addString(AttributeProto::kNameFieldNumber, proto.name());
-  attribute.addInt(AttributeProto::kTypeFieldNumber, proto.type());
+  AttributeProto rest = proto;
+  rest.clear_g();
+  rest.clear_t();
+  attribute.addFields(rest);
   if (isGraphPlaceholder(proto)) {
     FailureOr<WireBuffer> body =
         write(&getGraphAttribute(op, proto.name()).front());
@@ -124,13 +140,13 @@ LogicalResult GraphWriter::writeLargeAttribute(Operation *op,
     attribute.addMessage(AttributeProto::kGFieldNumber, std::move(*body));
   } else {
     WireBuffer tensor(arena);
-    auto names = op->getAttrOfType<DictionaryAttr>(
-        OnnxDialect::getTensorNamesAttrName());
-    auto name = names ? names.getAs<StringAttr>(proto.name()) : StringAttr();
-    if (failed(writeTensor(op, name ? name.getValue() : "",
+    if (failed(writeTensor(op, proto.t().name(),
                            getTensorAttribute(op, proto.name()),
                            plan.constants.getNarrowing(op), tensor)))
       return failure();
+    TensorProto notes = proto.t();
+    notes.clear_name();
+    tensor.addFields(notes);
     attribute.addMessage(AttributeProto::kTFieldNumber, std::move(tensor));
   }
   node.addMessage(NodeProto::kAttributeFieldNumber, std::move(attribute));
@@ -212,8 +228,7 @@ LogicalResult GraphWriter::writeTensor(Operation *op, StringRef name,
 LogicalResult GraphWriter::writeInitializer(Operation *op, Graph &graph) {
   WireBuffer tensor(arena);
   StringAttr name = plan.names.get(op->getResult(0));
-  if (failed(writeTensor(op, name,
-                         cast<amp::onnx::InitializerOp>(op).getValue(),
+  if (failed(writeTensor(op, name, getTensorValue(op),
                          plan.constants.getNarrowing(op), tensor)))
     return failure();
   if (StringRef doc = getString(op, OnnxDialect::getDocStringAttrName());
@@ -231,8 +246,8 @@ LogicalResult GraphWriter::writeCopy(CastOp cast, Graph &graph) {
                          cast.getClamp() ? HalfRange::Clamp : HalfRange::Round};
   WireBuffer tensor(arena);
   StringAttr name = plan.names.get(cast.getResult());
-  if (failed(
-          writeTensor(constant, name, getFloats(constant), &narrowing, tensor)))
+  if (failed(writeTensor(constant, name, getTensorValue(constant), &narrowing,
+                         tensor)))
     return failure();
   graph.tensors.addMessage(GraphProto::kInitializerFieldNumber,
                            std::move(tensor));

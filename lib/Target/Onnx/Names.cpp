@@ -161,12 +161,31 @@ void Names::collect(func::FuncOp function, StringAttr verbatim) {
 void Names::define(Value value, StringAttr name, Scope &scope) {
   names[value] = name;
   values.try_emplace(name, value);
-  ++visible[name];
-  scope.defined.push_back(name);
+  Value &seen = visible[name];
+  scope.defined.emplace_back(name, seen);
+  seen = value;
 }
 
 bool Names::isFree(StringAttr name, const Scope &scope) const {
-  return visible.lookup(name) == 0 && !scope.reserved.contains(name);
+  if (scope.reserved.contains(name))
+    return false;
+  Value outer = visible.lookup(name);
+  if (!outer)
+    return true;
+  // Files with bodies that hide an outer value are left as they are.
+  return outer.getParentBlock() != scope.block &&
+         !isUsedIn(outer, *scope.block->getParent());
+}
+
+/// Whether something in `region` would be written with the name of `value`.
+bool Names::isUsedIn(Value value, Region &region) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (region.isAncestor(user->getParentRegion()))
+      return true;
+    auto cast = dyn_cast<CastOp>(user);
+    return cast && constants.getForm(cast) == CastForm::Merged &&
+           isUsedIn(cast.getResult(), region);
+  });
 }
 
 void Names::nameArguments(Block *block, Scope &scope) {
@@ -245,6 +264,7 @@ LogicalResult Names::nameResults(Operation *op, Scope &scope) {
 
 LogicalResult Names::nameGraph(Block *block, func::FuncOp function) {
   Scope scope;
+  scope.block = block;
   nameArguments(block, scope);
   if (failed(claimOutputs(block, function, scope)))
     return failure();
@@ -257,8 +277,8 @@ LogicalResult Names::nameGraph(Block *block, func::FuncOp function) {
     if (failed(nameResults(&op, scope)))
       return failure();
   }
-  for (StringAttr name : scope.defined)
-    --visible[name];
+  for (auto [name, hidden] : llvm::reverse(scope.defined))
+    visible[name] = hidden;
   return success();
 }
 

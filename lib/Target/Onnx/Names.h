@@ -18,8 +18,8 @@ struct GraphOutput {
 };
 
 /// The names of one function's values. Kept names are unique in their graph and
-/// differ from the outer values seen there, as in the file they came from; new
-/// ones differ from every name in the model.
+/// differ from the outer values used there; new ones differ from every name in
+/// the model.
 class Names {
 public:
   explicit Names(const ConstantPlan &constants) : constants(constants) {}
@@ -52,7 +52,9 @@ private:
     /// Results that must have the name of a graph output, and those names.
     llvm::DenseMap<mlir::Value, mlir::StringAttr> claims;
     NameSet reserved;
-    llvm::SmallVector<mlir::StringAttr> defined;
+    mlir::Block *block;
+    /// Names defined here, and the outer values they hide.
+    llvm::SmallVector<std::pair<mlir::StringAttr, mlir::Value>> defined;
   };
 
   void collect(mlir::func::FuncOp function, mlir::StringAttr verbatim);
@@ -65,6 +67,7 @@ private:
   mlir::LogicalResult nameResults(mlir::Operation *op, Scope &scope);
   void define(mlir::Value value, mlir::StringAttr name, Scope &scope);
   bool isFree(mlir::StringAttr name, const Scope &scope) const;
+  bool isUsedIn(mlir::Value value, mlir::Region &region) const;
   std::string makeBase(mlir::OpResult result, mlir::StringAttr wanted) const;
   static mlir::StringAttr
   makeUnique(const llvm::Twine &base, NameSet &taken,
@@ -76,10 +79,9 @@ private:
   llvm::DenseMap<mlir::Value, mlir::StringAttr> names;
   llvm::DenseMap<mlir::StringAttr, mlir::Value> values;
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<GraphOutput, 2>> outputs;
-  /// All names there are, and how many graphs around the current point define
-  /// each.
+  /// All names there are, and the values that the current point sees by them.
   NameSet takenValues, takenNodes;
-  llvm::DenseMap<mlir::StringAttr, unsigned> visible;
+  llvm::DenseMap<mlir::StringAttr, mlir::Value> visible;
   /// The next number to try after a base.
   llvm::DenseMap<mlir::StringAttr, unsigned> nextValue, nextNode;
 };

@@ -22,7 +22,8 @@ bool amp::onnx_export::isGraphPlaceholder(const AttributeProto &attribute) {
 }
 
 bool amp::onnx_export::isTensorPlaceholder(const AttributeProto &attribute) {
-  return attribute.type() == AttributeProto::TENSOR && !attribute.has_t();
+  return attribute.type() == AttributeProto::TENSOR &&
+         !attribute.t().has_data_type();
 }
 
 static AttributeProto &addAttribute(NodeProto &proto, StringRef name) {
@@ -58,7 +59,7 @@ ElementsAttr amp::onnx_export::getTensorAttribute(Operation *op,
   if (auto node = dyn_cast<amp::onnx::NodeOp>(op))
     return node.getFieldsAttr().getAs<ElementsAttr>(name);
   if (isa<amp::onnx::ConstantOp>(op))
-    return getFloats(op);
+    return getTensorValue(op);
   return dyn_cast_or_null<ElementsAttr>(
       op->getInherentAttr(name).value_or(Attribute()));
 }
@@ -78,9 +79,9 @@ static void buildAttribute(Operation *op, StringRef name, Attribute value,
   if (tensor && !isa<DenseStringElementsAttr, DenseArrayAttr>(value) &&
       proto::getRawSize(tensor.getShapedType()) > maxInlineTensor) {
     attribute.set_type(AttributeProto::TENSOR);
-    return;
+  } else {
+    proto::exportAttribute(value, attribute);
   }
-  proto::exportAttribute(value, attribute);
   if (StringRef tensorName = getTensorName(op, name); !tensorName.empty())
     attribute.mutable_t()->set_name(tensorName.str());
 }
@@ -108,7 +109,10 @@ static void buildSchemaNode(amp::onnx::SchemaOpInterface schemaOp,
             value ? plan.names.get(value) : StringAttr());
   if (plan.constants.getNarrowing(op)) {
     // Whatever form the constant had, its narrow one is a tensor.
-    addAttribute(proto, "value").set_type(AttributeProto::TENSOR);
+    AttributeProto &attribute = addAttribute(proto, "value");
+    attribute.set_type(AttributeProto::TENSOR);
+    if (StringRef name = getTensorName(op, "value"); !name.empty())
+      attribute.mutable_t()->set_name(name.str());
     return;
   }
   for (const amp::onnx::AttrSpec &attribute : spec.attributes)
@@ -169,6 +173,26 @@ static void buildIdentityNode(NodeSite site, const FunctionPlan &plan,
           plan.names.getOutputs(site.op->getBlock())[site.output].name);
 }
 
+/// Merges the fields that the IR does not model into the node. Attributes among
+/// them say more about those of the same name.
+static void mergeVerbatim(StringRef bytes, NodeProto &proto) {
+  NodeProto more;
+  if (!more.ParseFromString(bytes.str()))
+    return;
+  for (AttributeProto &attribute : *more.mutable_attribute()) {
+    auto known = llvm::find_if(*proto.mutable_attribute(),
+                               [&](const AttributeProto &candidate) {
+                                 return candidate.name() == attribute.name();
+                               });
+    if (known == proto.mutable_attribute()->end())
+      *proto.add_attribute() = attribute;
+    else
+      known->MergeFrom(attribute);
+  }
+  more.clear_attribute();
+  proto.MergeFrom(more);
+}
+
 /// Name, doc string and the fields that the IR does not model.
 static void buildDiscardable(Operation *op, NodeProto &proto) {
   DictionaryAttr attributes = op->getDiscardableAttrDictionary();
@@ -179,7 +203,7 @@ static void buildDiscardable(Operation *op, NodeProto &proto) {
     proto.set_doc_string(doc.str());
   if (auto bytes =
           attributes.getAs<StringAttr>(OnnxDialect::getVerbatimAttrName()))
-    proto.MergeFromString(bytes.str());
+    mergeVerbatim(bytes, proto);
 }
 
 void amp::onnx_export::buildNode(NodeSite site, const FunctionPlan &plan,
@@ -197,9 +221,24 @@ void amp::onnx_export::buildNode(NodeSite site, const FunctionPlan &plan,
   buildDiscardable(site.op, proto);
 }
 
+bool amp::onnx_export::isSparseInitializer(Operation *op) {
+  auto constant = dyn_cast<amp::onnx::ConstantOp>(op);
+  auto bytes = constant ? dyn_cast_or_null<amp::onnx::ProtoAttr>(
+                              constant.getSparseValueAttr())
+                        : amp::onnx::ProtoAttr();
+  ::onnx::SparseTensorProto tensor;
+  // Import keeps the name in the tensor; a Constant node's tensor has none.
+  return bytes && amp::onnx::getNodeName(op).empty() &&
+         tensor.ParseFromString(bytes.getBytes().str()) &&
+         !tensor.values().name().empty() &&
+         tensor.values().name() == amp::onnx::getValueName(op->getResult(0));
+}
+
 bool amp::onnx_export::isNode(Operation *op, const FunctionPlan &plan) {
   if (auto cast = dyn_cast<CastOp>(op))
     return plan.constants.getForm(cast) == CastForm::Node;
+  if (isSparseInitializer(op))
+    return false;
   return isa<amp::onnx::NodeOp, amp::onnx::SchemaOpInterface>(op);
 }
 

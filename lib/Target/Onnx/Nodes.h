@@ -41,6 +41,9 @@ mlir::ElementsAttr getTensorAttribute(mlir::Operation *op,
 void buildNode(NodeSite site, const FunctionPlan &plan,
                ::onnx::NodeProto &proto);
 
+/// Whether `op` is a constant that stands for a sparse initializer of the file.
+bool isSparseInitializer(mlir::Operation *op);
+
 /// Whether the operation is written as a node; others are constants of the
 /// graph, or nothing.
 bool isNode(mlir::Operation *op, const FunctionPlan &plan);

@@ -4,6 +4,7 @@
 
 #include "OpsetPlan.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
+#include "llvm/ADT/StringSet.h"
 #include <onnx/defs/schema.h>
 
 using namespace mlir;
@@ -74,6 +75,12 @@ int OpsetPlan::getWrittenFor(NodeSite site) const {
   if (!node || site.output >= 0)
     return pinnedOpset;
   return node.getOpset().value_or(own);
+}
+
+/// Whether neither the file nor a pass named anything about the constant.
+static bool isAnonymous(Operation *op) {
+  return amp::onnx::getNodeName(op).empty() &&
+         amp::onnx::getValueName(op->getResult(0)).empty();
 }
 
 /// What no opset knows is left as it is.
@@ -153,8 +160,14 @@ Error OpsetPlan::check(NodeSite site, int version) {
   NodeView view(site, plan, /*isTrial=*/true);
   llvm::Expected<onnx_opset::Rewritten> result =
       onnx_opset::convertNode(node, getWrittenFor(site), version, view);
+  if (!result && keepConstant(site, version)) {
+    llvm::consumeError(result.takeError());
+    return Error::success();
+  }
   if (!result)
     return result.takeError();
+  if (version == opset)
+    noteDropped(site, *result);
   if (!key.empty())
     unchanged[key] =
         result->nodes.size() == 1 && result->constants.empty() &&
@@ -162,9 +175,58 @@ Error OpsetPlan::check(NodeSite site, int version) {
   return Error::success();
 }
 
+/// Before opset 9, a Constant could only hold floats; many files do not care.
+/// What stands in the file is left alone, what was made since becomes an
+/// initializer.
+bool OpsetPlan::keepConstant(NodeSite site, int version) {
+  auto constant = dyn_cast<amp::onnx::ConstantOp>(site.op);
+  if (!constant || !constant.getValueAttr() ||
+      plan.constants.getNarrowing(site.op))
+    return false;
+  if (version == opset)
+    illegalConstants.insert(site.op);
+  return true;
+}
+
+bool OpsetPlan::isInitializer(Operation *op) const {
+  return illegalConstants.contains(op) && isAnonymous(op);
+}
+
+/// Counts the operands that the nodes in the place of `site` do not read.
+void OpsetPlan::noteDropped(NodeSite site,
+                            const onnx_opset::Rewritten &result) {
+  if (site.output >= 0)
+    return;
+  llvm::StringSet<> read;
+  for (const NodeProto &node : result.nodes)
+    for (const std::string &input : node.input())
+      read.insert(input);
+  for (Value operand : site.op->getOperands())
+    if (!read.contains(plan.names.get(operand)))
+      ++dropped[operand];
+}
+
+bool OpsetPlan::isRead(Value value) const {
+  unsigned unread = dropped.lookup(value), uses = 0;
+  for (Operation *user : value.getUsers()) {
+    ++uses;
+    auto cast = dyn_cast<CastOp>(user);
+    if (cast && plan.constants.getForm(cast) == CastForm::Merged &&
+        !isRead(cast.getResult()))
+      ++unread;
+  }
+  return unread < uses;
+}
+
+bool OpsetPlan::isLeftOut(Operation *op) const {
+  return isa<amp::onnx::ConstantOp>(op) && isAnonymous(op) &&
+         !isRead(op->getResult(0));
+}
+
 bool OpsetPlan::isUnchanged(NodeSite site) const {
   Work todo = getWork(site, opset);
-  return !todo.isNeeded || (!todo.hasRule && unchanged.lookup(makeKey(site)));
+  return !todo.isNeeded || illegalConstants.contains(site.op) ||
+         (!todo.hasRule && unchanged.lookup(makeKey(site)));
 }
 
 onnx_opset::Rewritten OpsetPlan::convert(NodeSite site, const NodeProto &node) {
@@ -210,11 +272,20 @@ LogicalResult OpsetPlan::raise(NodeSite site, int64_t requested, Error error) {
   return success();
 }
 
+/// The version of the default domain; of several entries the last counts.
+static std::optional<int64_t> getImported(amp::onnx::ModelOp model) {
+  std::optional<int64_t> version;
+  if (model)
+    for (auto opset : model.getOpsets().getAsRange<amp::onnx::OpsetAttr>())
+      if (opset.getDomain().empty() || opset.getDomain() == "ai.onnx")
+        version = opset.getVersion();
+  return version;
+}
+
 LogicalResult OpsetPlan::choose(func::FuncOp function, amp::onnx::ModelOp model,
                                 int64_t requested) {
   SmallVector<NodeSite> sites = collectSites(function, plan);
-  std::optional<int64_t> imported =
-      model ? model.getOpset("") : std::optional<int64_t>();
+  std::optional<int64_t> imported = getImported(model);
   irVersion = model ? model.getIrVersion() : 0;
   // Before imports came with IR version 3, opset 1 was meant.
   if (!imported && model && model.getOpsets().empty() && irVersion < 3)
@@ -232,6 +303,8 @@ LogicalResult OpsetPlan::choose(func::FuncOp function, amp::onnx::ModelOp model,
   }
   for (bool again = imported || added; again;) {
     again = false;
+    dropped.clear();
+    illegalConstants.clear();
     for (NodeSite site : sites) {
       Error error = check(site, opset);
       if (!error)

@@ -22,6 +22,8 @@ public:
 
   /// Version of the default domain.
   int getOpset() const { return opset; }
+  /// Whether that is the model's own.
+  bool isOwnOpset() const { return opset == own; }
   /// Whether the model must import the default domain although it did not.
   bool addsImport() const { return added; }
   int64_t getIrVersion() const { return irVersion; }
@@ -29,6 +31,14 @@ public:
   /// Whether the node of `site`, written for the pinned opset (an onnx.node:
   /// for the model's), is the same at the chosen one.
   bool isUnchanged(NodeSite site) const;
+
+  /// Whether `op` is a constant that import made for a node of the pinned opset
+  /// and that no node needs at the chosen one.
+  bool isLeftOut(mlir::Operation *op) const;
+
+  /// Whether `op` is a constant that no node of the chosen opset can hold, so
+  /// that it becomes an initializer.
+  bool isInitializer(mlir::Operation *op) const;
 
   /// The nodes that take the place of `node` at the chosen opset.
   onnx_opset::Rewritten convert(NodeSite site, const ::onnx::NodeProto &node);
@@ -42,6 +52,9 @@ private:
   int getWrittenFor(NodeSite site) const;
   Work getWork(NodeSite site, int version) const;
   llvm::Error check(NodeSite site, int version);
+  void noteDropped(NodeSite site, const onnx_opset::Rewritten &result);
+  bool keepConstant(NodeSite site, int version);
+  bool isRead(mlir::Value value) const;
   mlir::LogicalResult raise(NodeSite site, int64_t requested,
                             llvm::Error error);
   std::string makeKey(NodeSite site) const;
@@ -56,6 +69,10 @@ private:
   /// What is known about nodes that look alike, for the current opset: whether
   /// they come out of the conversion as they went in.
   llvm::StringMap<bool> unchanged;
+  /// Constants of types that their operator does not allow at this opset.
+  llvm::DenseSet<mlir::Operation *> illegalConstants;
+  /// How many uses of a value the conversion removes.
+  llvm::DenseMap<mlir::Value, unsigned> dropped;
   mutable llvm::DenseMap<std::pair<const void *, int>, Work> work;
 };
 

@@ -143,6 +143,51 @@ TEST_F(ExportModel, lowered_node_takes_its_older_form) {
   EXPECT_EQ(model.graph().node(0).attribute(0).ints(0), 1);
 }
 
+TEST_F(ExportModel, constant_of_a_removed_input_is_left_out) {
+  ModelProto model = write(R"mlir(
+    onnx.model ir_version 6 opsets [#onnx.opset<"", 11>]
+    func.func @f(%x: tensor<2x1xf32> {onnx.name = "x"}) -> (tensor<2xf32> {onnx.name = "y"}) {
+      %axes = onnx.Constant() {value = dense<1> : tensor<1xi64>} : () -> tensor<1xi64>
+      %0 = onnx.Squeeze(%x, %axes) {onnx.name = "s", onnx.outputs = ["y"]}
+        : (tensor<2x1xf32>, tensor<1xi64>) -> tensor<2xf32>
+      return %0 : tensor<2xf32>
+    })mlir");
+  EXPECT_EQ(describe(model.graph()), "Squeeze(x)->y");
+}
+
+TEST_F(ExportModel, integer_constant_is_kept_or_an_initializer_before_opset_9) {
+  ModelProto model = write(R"mlir(
+    onnx.model ir_version 3 opsets [#onnx.opset<"", 8>]
+    func.func @f(%x: tensor<2x1xf32> {onnx.name = "x"}) -> (tensor<2xf32> {onnx.name = "y"}) {
+      %a = onnx.Constant() {value = dense<[1, 2]> : tensor<2xi64>} : () -> tensor<2xi64>
+      %b = onnx.Constant() {value = dense<2> : tensor<1xi64>, onnx.outputs = ["b"]} : () -> tensor<1xi64>
+      %0 = onnx.Reshape(%x, %a) {onnx.outputs = ["z"]} : (tensor<2x1xf32>, tensor<2xi64>) -> tensor<1x2xf32>
+      %1 = onnx.Reshape(%0, %b) {onnx.outputs = ["y"]} : (tensor<1x2xf32>, tensor<1xi64>) -> tensor<2xf32>
+      return %1 : tensor<2xf32>
+    })mlir");
+  EXPECT_EQ(model.opset_import(0).version(), 8);
+  EXPECT_EQ(describe(model.graph()),
+            "Constant()->b Reshape(x,Constant_out)->z Reshape(z,b)->y");
+  ASSERT_EQ(model.graph().initializer_size(), 1);
+  EXPECT_EQ(model.graph().initializer(0).name(), "Constant_out");
+  EXPECT_EQ(model.graph().input(1).name(), "Constant_out");
+}
+
+TEST_F(ExportModel, sparse_initializer_comes_back_as_one) {
+  // SparseTensorProto{values {name: "s"}}.
+  ModelProto model = write(R"mlir(
+    onnx.model ir_version 8 opsets [#onnx.opset<"", 17>]
+    func.func @f(%x: tensor<2xf32> {onnx.name = "x"}) -> (tensor<2xf32> {onnx.name = "y"}) {
+      %s = onnx.Constant() {sparse_value = #onnx.proto<"SparseTensorProto", "\0A\03\42\01s">, onnx.outputs = ["s"]}
+        : () -> tensor<2xf32>
+      %0 = onnx.Add(%x, %s) {onnx.outputs = ["y"]} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      return %0 : tensor<2xf32>
+    })mlir");
+  EXPECT_EQ(describe(model.graph()), "Add(x,s)->y");
+  ASSERT_EQ(model.graph().sparse_initializer_size(), 1);
+  EXPECT_EQ(model.graph().sparse_initializer(0).values().name(), "s");
+}
+
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//

@@ -82,6 +82,26 @@ TEST_F(ExportNames, sibling_bodies_keep_equal_names) {
   }
 }
 
+TEST_F(ExportNames, body_hides_only_what_it_does_not_use) {
+  ModelProto model = write(R"mlir(
+    func.func @f(%x: tensor<2xf32> {onnx.name = "x"}, %c: tensor<i1> {onnx.name = "c"})
+        -> (tensor<2xf32> {onnx.name = "r"}) {
+      %a = onnx.Abs(%x) {onnx.outputs = ["a"]} : (tensor<2xf32>) -> tensor<2xf32>
+      %b = onnx.Abs(%a) {onnx.outputs = ["b"]} : (tensor<2xf32>) -> tensor<2xf32>
+      %2 = onnx.If(%c) ({
+        %3 = onnx.Neg(%b) {onnx.outputs = ["a"]} : (tensor<2xf32>) -> tensor<2xf32>
+        %4 = onnx.Neg(%3) {onnx.outputs = ["b"]} : (tensor<2xf32>) -> tensor<2xf32>
+        onnx.yield %4 {graph = {name = "then", outputs = ["t"]}} : tensor<2xf32>
+      }, {
+        onnx.yield %a {graph = {name = "else", outputs = ["a"]}} : tensor<2xf32>
+      }) {onnx.outputs = ["r"]} : (tensor<i1>) -> tensor<2xf32>
+      return %2 : tensor<2xf32>
+    })mlir");
+  for (const auto &attribute : model.graph().node(2).attribute())
+    EXPECT_EQ(describe(attribute.g()),
+              attribute.name() == "then_branch" ? "Neg(b)->a Neg(a)->t" : "");
+}
+
 TEST_F(ExportNames, contradicting_public_names_are_refused) {
   EXPECT_TRUE(failed(run(R"mlir(
     func.func @f(%x: tensor<2xf32> {onnx.name = "x"}) -> (tensor<2xf32> {onnx.name = "x"}) {
