@@ -10,12 +10,14 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -73,12 +75,20 @@ OwningOpRef<ModuleOp> parseText(std::unique_ptr<llvm::MemoryBuffer> buffer, llvm
   return parseSourceFile<ModuleOp>(sources, parserConfig);
 }
 
+/// Whether --verify-each was given: without it, the module is verified after import and once before it is written.
+bool wantsVerifyEach() {
+  auto options = llvm::cl::getRegisteredOptions();
+  auto found = options.find("verify-each");
+  return found != options.end() && found->second->getNumOccurrences() > 0;
+}
+
 LogicalResult runPasses(ModuleOp module, const MlirOptMainConfig &config) {
   DefaultTimingManager timing;
   applyDefaultTimingManagerCLOptions(timing);
   TimingScope scope = timing.getRootScope();
   PassManager pm(module->getContext(), module->getName().getStringRef());
-  pm.enableVerifier(config.shouldVerifyPasses());
+  bool verifyEach = config.shouldVerifyPasses() && wantsVerifyEach();
+  pm.enableVerifier(verifyEach);
   if (failed(applyPassManagerCLOptions(pm)) || failed(config.setupPassPipeline(pm)))
     return failure();
   if (config.shouldDumpPassPipeline()) {
@@ -86,7 +96,9 @@ LogicalResult runPasses(ModuleOp module, const MlirOptMainConfig &config) {
     llvm::errs() << '\n';
   }
   pm.enableTiming(scope);
-  return pm.run(module);
+  if (failed(pm.run(module)))
+    return failure();
+  return success(verifyEach || pm.size() == 0 || succeeded(verify(module)));
 }
 
 LogicalResult writeMlir(ModuleOp module, StringRef path, bool bytecode) {
