@@ -70,6 +70,7 @@ private:
   void decideFixed(Node &node);
   void leaveOpen(Node &node);
   void finishResults(Node &node);
+  void applySlotPins(Node &node);
   Range rangeOfResults(const Node &node);
   Range rangeOfKept(const Node &node);
   Kind arrivingKind(const Node &node, int var);

@@ -165,7 +165,8 @@ class Emitter {
 public:
   Emitter(Graph &graph, MLIRContext *context)
       : graph(graph), context(context), f32(Float32Type::get(context)),
-        f16(Float16Type::get(context)), bf16(BFloat16Type::get(context)) {}
+        f16(Float16Type::get(context)), bf16(BFloat16Type::get(context)),
+        key(StringAttr::get(context, AmpDialect::getDecisionAttrName())) {}
 
   void emit(const Node &node);
   void emit(AutocastOp op);
@@ -175,10 +176,12 @@ private:
     return kind == Kind::F16 ? f16 : kind == Kind::BF16 ? bf16 : f32;
   }
   void fill(SmallVectorImpl<Type> &types, ArrayRef<Slot> slots) const;
+  void attach(Operation *op, DecisionAttr decision) const;
 
   Graph &graph;
   MLIRContext *context;
   Type f32, f16, bf16;
+  StringAttr key;
 };
 
 } // namespace
@@ -188,6 +191,24 @@ void Emitter::fill(SmallVectorImpl<Type> &types, ArrayRef<Slot> slots) const {
   for (const Slot &slot : slots)
     if (graph.values[slot.value].declared == Kind::F32)
       types[slot.number] = getType(slot.kind);
+}
+
+/// As setDecision, but the attributes stay sorted and are not looked up.
+void Emitter::attach(Operation *op, DecisionAttr decision) const {
+  SmallVector<NamedAttribute, 6> attributes;
+  NamedAttribute added(key, decision);
+  bool isAdded = false;
+  for (NamedAttribute attribute : op->getDiscardableAttrDictionary()) {
+    if (!isAdded && (attribute.getName() == key || added < attribute)) {
+      attributes.push_back(added);
+      isAdded = true;
+    }
+    if (attribute.getName() != key)
+      attributes.push_back(attribute);
+  }
+  if (!isAdded)
+    attributes.push_back(added);
+  op->setDiscardableAttrs(DictionaryAttr::getWithSorted(context, attributes));
 }
 
 void Emitter::emit(const Node &node) {
@@ -203,9 +224,11 @@ void Emitter::emit(const Node &node) {
     note = node.note;
   else if (node.info && node.info->row)
     note = node.info->row->note;
-  setDecision(node.op, DecisionAttr::get(context, node.opClass, operands,
-                                         results, node.rule, note,
-                                         node.by ? node.by.getValue() : ""));
+  StringAttr by = node.by;
+  if (!by && node.byValue != none)
+    by = graph.nameOfValue(node.byValue);
+  attach(node.op, DecisionAttr::get(context, node.opClass, operands, results,
+                                    node.rule, note, by ? by.getValue() : ""));
 }
 
 void Emitter::emit(AutocastOp op) {
@@ -218,8 +241,8 @@ void Emitter::emit(AutocastOp op) {
         any = true;
       }
   if (any)
-    setDecision(op, DecisionAttr::get(context, OpClass::Never, {}, results,
-                                      DecisionRule::Region));
+    attach(op, DecisionAttr::get(context, OpClass::Never, {}, results,
+                                 DecisionRule::Region));
 }
 
 void Assigner::emit() {

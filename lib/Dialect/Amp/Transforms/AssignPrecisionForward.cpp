@@ -46,6 +46,8 @@ void Assigner::decideOp(Node &node) {
   node.open = false;
   if (node.fixed)
     return decideFixed(node);
+  node.by = node.note = {};
+  node.byValue = none;
   if (node.keeps)
     return decideKept(node);
   if (node.forced != Kind::Other)
@@ -68,6 +70,7 @@ bool Assigner::isLegal(const Node &node, Kind half) const {
 }
 
 void Assigner::decideForced(Node &node) {
+  node.by = node.forcedBy;
   if (node.forced != Kind::F32)
     return setHalf(node, node.forced, node.forcedRule);
   // The table's own reason is the better one.
@@ -189,8 +192,27 @@ void Assigner::leaveOpen(Node &node) {
   setWide(node, DecisionRule::MinCut);
 }
 
+/// Pins of single inputs hold whatever was decided for the op.
+void Assigner::applySlotPins(Node &node) {
+  auto pins = graph.slotPins.find(&node - graph.nodes.data());
+  if (pins == graph.slotPins.end())
+    return;
+  auto set = [&](Slot &slot) {
+    for (const SlotPin &pin : pins->second)
+      if (slot.eligible && slot.var == pin.var)
+        slot.kind = pin.kind;
+  };
+  llvm::for_each(graph.operandsOf(node), set);
+  llvm::for_each(graph.resultsOf(node), set);
+  node.open = false;
+  node.rule = DecisionRule::Pin;
+  node.by = pins->second.front().by;
+}
+
 /// Tells the results' values what the node's slots say.
 void Assigner::finishResults(Node &node) {
+  if (!graph.slotPins.empty())
+    applySlotPins(node);
   MutableArrayRef<Slot> results = graph.resultsOf(node);
   if (results.empty())
     return;
@@ -263,7 +285,7 @@ void Assigner::decideFewestCasts(Node &node) {
   if (hazard != none || mixed ||
       (unknown != none && (half != Kind::Other || halfAtHand))) {
     uint32_t by = hazard != none ? hazard : mixed ? narrow : unknown;
-    node.by = graph.nameOfValue(by);
+    node.byValue = by;
     return setWide(node, hazard != none ? DecisionRule::Range
                                         : DecisionRule::Promote);
   }
@@ -279,6 +301,6 @@ void Assigner::decideFewestCasts(Node &node) {
   }
   if (half == Kind::Other)
     return leaveOpen(node);
-  node.by = graph.nameOfValue(narrow);
+  node.byValue = narrow;
   setHalf(node, half, DecisionRule::Follow);
 }

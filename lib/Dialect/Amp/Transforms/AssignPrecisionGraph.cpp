@@ -33,11 +33,18 @@ Slot *amp::assign::findSlot(MutableArrayRef<Slot> slots, uint32_t number) {
 }
 
 LogicalResult Graph::build(func::FuncOp function, Tables &givenTables,
-                           Scope &scope) {
+                           Scope &scope, uint32_t firstOp) {
+  numOps = firstOp;
   tables = &givenTables;
+  outputsKey = StringAttr::get(function.getContext(),
+                               onnx::OnnxDialect::getOutputsAttrName());
   Block &body = function.getBody().front();
-  nodes.reserve(body.getOperations().size());
-  values.reserve(body.getOperations().size());
+  size_t size = body.getOperations().size() + body.getNumArguments();
+  nodes.reserve(size);
+  values.reserve(size);
+  index.reserve(size);
+  results.reserve(size);
+  operands.reserve(2 * size);
   for (Value argument : body.getArguments())
     addValue(argument, none);
   for (ValueState &argument : values)
@@ -271,26 +278,37 @@ void Graph::indexReaders() {
       readers[next[slot.value]++] = number;
 }
 
-StringAttr Graph::nameOf(const Node &node) const {
-  if (auto name = node.op->getAttrOfType<StringAttr>(
-          onnx::OnnxDialect::getNameAttrName()))
-    if (!name.getValue().empty())
-      return name;
+std::string Graph::keyOf(const Node &node) const {
   StringRef type = onnx::getOpType(node.op);
   if (type.empty())
     type = node.op->getName().getStringRef();
-  return StringAttr::get(node.op->getContext(),
-                         "#" + llvm::Twine(node.ordinal) + ":" + type);
+  return ("#" + llvm::Twine(node.ordinal) + ":" + type).str();
 }
 
-StringAttr Graph::nameOfValue(uint32_t value) const {
-  const ValueState &state = values[value];
-  StringRef name = onnx::getValueName(state.value);
-  if (!name.empty())
-    return StringAttr::get(state.value.getContext(), name);
-  if (state.producer != none)
-    return nameOf(nodes[state.producer]);
-  return StringAttr::get(state.value.getContext(),
-                         isa<BlockArgument>(state.value) ? "a graph input"
-                                                         : "a constant");
+StringAttr Graph::nameOf(const Node &node) const {
+  auto name =
+      node.op->getAttrOfType<StringAttr>(onnx::OnnxDialect::getNameAttrName());
+  if (name && !name.getValue().empty())
+    return name;
+  return StringAttr::get(node.op->getContext(), keyOf(node));
+}
+
+StringAttr Graph::nameOfValue(uint32_t number) const {
+  Value value = values[number].value;
+  // As getValueName, but without a look-up of the text.
+  if (auto result = dyn_cast<OpResult>(value)) {
+    auto names = dyn_cast_or_null<ArrayAttr>(
+        result.getOwner()->getDiscardableAttr(outputsKey));
+    if (names && result.getResultNumber() < names.size())
+      if (auto name = dyn_cast<StringAttr>(names[result.getResultNumber()]))
+        if (!name.getValue().empty())
+          return name;
+  } else if (StringRef name = onnx::getValueName(value); !name.empty()) {
+    return StringAttr::get(value.getContext(), name);
+  }
+  if (values[number].producer != none)
+    return nameOf(nodes[values[number].producer]);
+  return StringAttr::get(value.getContext(), isa<BlockArgument>(value)
+                                                 ? "a graph input"
+                                                 : "a constant");
 }

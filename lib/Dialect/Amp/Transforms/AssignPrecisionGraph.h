@@ -88,7 +88,16 @@ struct Node {
   Kind forced = Kind::Other;
   /// What `forced` it.
   DecisionRule forcedRule = DecisionRule::Table;
-  mlir::StringAttr by, note;
+  mlir::StringAttr forcedBy, by, note;
+  /// The value that decided it, when `by` is null; or `none`.
+  uint32_t byValue = none;
+};
+
+/// A type that a type variable of one node must have.
+struct SlotPin {
+  int8_t var;
+  Kind kind;
+  mlir::StringAttr by;
 };
 
 /// A region op with bodies that are decided along with the graph around it.
@@ -108,10 +117,14 @@ public:
   std::vector<Slot> operands, results;
   std::vector<RegionState> regions;
   std::vector<AutocastOp> autocasts;
+  /// Few nodes have any.
+  llvm::DenseMap<uint32_t, llvm::SmallVector<SlotPin, 1>> slotPins;
 
-  /// Fills the graph from `function`.
+  /// Fills the graph from `function`, whose ops are numbered from `firstOp`.
   mlir::LogicalResult build(mlir::func::FuncOp function, Tables &tables,
-                            Scope &scope);
+                            Scope &scope, uint32_t firstOp);
+  /// The number the next op of the module would have.
+  uint32_t getNextOp() const { return numOps; }
 
   llvm::MutableArrayRef<Slot> operandsOf(const Node &node) {
     return llvm::MutableArrayRef<Slot>(operands).slice(
@@ -133,6 +146,8 @@ public:
         firstReader[value], firstReader[value + 1] - firstReader[value]);
   }
 
+  /// A name for a node without one: its number and operator.
+  std::string keyOf(const Node &node) const;
   /// What to call a node in a message.
   mlir::StringAttr nameOf(const Node &node) const;
   /// What to call a value in a message.
@@ -154,6 +169,8 @@ private:
   Tables *tables = nullptr;
   llvm::DenseMap<mlir::Value, uint32_t> index;
   std::vector<uint32_t> firstReader, readers;
+  /// "onnx.outputs".
+  mlir::StringAttr outputsKey;
   /// Region ops around the op being added.
   llvm::SmallVector<uint32_t> openRegions;
   uint32_t numOps = 0;

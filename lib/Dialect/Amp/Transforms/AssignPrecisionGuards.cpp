@@ -71,14 +71,14 @@ void Assigner::protectGuard(uint32_t holder, uint32_t constant) {
   Node &node = graph.nodes[holder];
   node.forced = Kind::F32;
   node.forcedRule = DecisionRule::Constant;
-  node.by = graph.nameOfValue(constant);
+  node.forcedBy = graph.nameOfValue(constant);
   StringAttr name = graph.nameOf(node);
   auto force = [&](Node &other) {
     if (!followsTypes(other) || other.forced != Kind::Other)
       return false;
     other.forced = Kind::F32;
     other.forcedRule = DecisionRule::Guard;
-    other.by = name;
+    other.forcedBy = name;
     return true;
   };
   SmallVector<uint32_t> worklist = {holder};

@@ -91,7 +91,7 @@ int64_t Assigner::gainOfWidening(const Node &node) {
 void Assigner::widenBeforeWide() {
   countUses();
   for (Node &node : llvm::reverse(graph.nodes)) {
-    bool followed = node.step == Step::Op &&
+    bool followed = node.step == Step::Op && !node.fixed &&
                     node.rule == DecisionRule::Follow && node.info &&
                     !node.scope->isProgramOrder();
     if (!followed || gainOfWidening(node) <= 0)
@@ -101,7 +101,7 @@ void Assigner::widenBeforeWide() {
         --graph.values[slot.value].halfUses;
         ++graph.values[slot.value].wideUses;
       }
-    node.by = {};
+    node.byValue = none;
     setWide(node, DecisionRule::MinCut);
   }
 }

@@ -18,8 +18,10 @@ static Slot *operandSlot(Graph &graph, const Node &node, uint32_t number) {
 }
 
 /// Whether carried values may be half at all.
-static bool mayCarryHalf(const Node &node) {
-  return node.scope->enabled && node.scope->isProgramOrder();
+static bool mayCarryHalf(const Graph &graph, const Node &node) {
+  const Node &leave = graph.nodes[graph.regions[node.region].leave];
+  return node.scope->enabled && node.scope->isProgramOrder() &&
+         leave.forced != Kind::F32;
 }
 
 void Assigner::enterRegion(Node &node) {
@@ -44,7 +46,7 @@ void Assigner::enterRegion(Node &node) {
     // Slices of a scan input have the type of the whole.
     bool takesHalf =
         isHalf(outer.kind) && !outer.open &&
-        (!isCarried || (mayCarryHalf(node) && !region.demoted[index]));
+        (!isCarried || (mayCarryHalf(graph, node) && !region.demoted[index]));
     if (takesHalf)
       slot->kind = value.kind = outer.kind;
     if (!isCarried)
@@ -55,12 +57,15 @@ void Assigner::enterRegion(Node &node) {
 uint32_t Assigner::leaveRegion(uint32_t number) {
   Node &node = graph.nodes[number];
   RegionState &region = graph.regions[node.region];
-  node.rule = DecisionRule::Region;
-  if (isa<onnx::IfOp>(node.op)) {
+  bool isIf = isa<onnx::IfOp>(node.op);
+  node.rule = node.forced != Kind::Other ? node.forcedRule
+              : isIf                     ? DecisionRule::Region
+                                         : DecisionRule::Loop;
+  node.by = node.forcedBy;
+  if (isIf) {
     leaveIf(node, region);
     return number + 1;
   }
-  node.rule = DecisionRule::Loop;
   return leaveLoop(node, region) ? number + 1 : region.enter;
 }
 
@@ -88,7 +93,7 @@ void Assigner::leaveIf(const Node &node, const RegionState &region) {
       yielded.push_back(slot);
     }
     Kind declared = graph.values[result.value].declared;
-    if (declared != Kind::F32 || !isHalf(kind))
+    if (declared != Kind::F32 || !isHalf(kind) || node.forced == Kind::F32)
       kind = declared;
     for (Slot *slot : yielded)
       slot->kind = kind;

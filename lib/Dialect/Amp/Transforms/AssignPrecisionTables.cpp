@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AssignPrecisionTables.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace amp;
@@ -20,6 +21,18 @@ Kind amp::assign::getKind(Type type) {
   if (element.isF16())
     return Kind::F16;
   return element.isBF16() ? Kind::BF16 : Kind::Other;
+}
+
+std::optional<Kind> amp::assign::parseKind(StringRef word) {
+  return llvm::StringSwitch<std::optional<Kind>>(word)
+      .Case("f32", Kind::F32)
+      .Case("f16", Kind::F16)
+      .Case("bf16", Kind::BF16)
+      .Default(std::nullopt);
+}
+
+StringRef amp::assign::stringifyKind(Kind kind) {
+  return kind == Kind::F16 ? "f16" : kind == Kind::BF16 ? "bf16" : "f32";
 }
 
 VarSet OpInfo::decided(OpClass opClass) const {

@@ -26,6 +26,10 @@ inline bool isHalf(Kind kind) {
 /// Kind of a tensor's elements; `Other` for whatever is not a tensor.
 Kind getKind(mlir::Type type);
 
+/// "f32", "f16" or "bf16".
+std::optional<Kind> parseKind(llvm::StringRef word);
+llvm::StringRef stringifyKind(Kind kind);
+
 /// Sets of type variables of one operator, a bit each.
 using VarSet = uint16_t;
 
