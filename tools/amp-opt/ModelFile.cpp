@@ -57,10 +57,13 @@ LogicalResult printDiagnostic(StringRef file, Diagnostic &diagnostic) {
     llvm_unreachable("unknown severity");
   };
   auto print = [&](Diagnostic &one) {
+    std::string message = one.str();
     os << file << ": ";
-    if (auto name = one.getLocation()->findInstanceOf<NameLoc>())
+    // A message that starts with a quoted name says itself where it belongs.
+    auto name = one.getLocation()->findInstanceOf<NameLoc>();
+    if (name && message.front() != '\'')
       os << name.getName().getValue() << ": ";
-    os << severity(one.getSeverity()) << ": " << one << '\n';
+    os << severity(one.getSeverity()) << ": " << message << '\n';
   };
   print(diagnostic);
   for (Diagnostic &note : diagnostic.getNotes())
@@ -124,6 +127,8 @@ LogicalResult writeMlir(ModuleOp module, StringRef path, bool bytecode) {
 }
 
 LogicalResult writeModule(ModuleOp module, StringRef path, FileKind kind, const ExportOnnxOptions &options) {
+  if (path.empty())
+    return success();
   if (kind == FileKind::Onnx)
     return exportOnnx(module, path, options);
   return writeMlir(module, path, kind == FileKind::Bytecode);
@@ -135,6 +140,7 @@ LogicalResult processModule(std::unique_ptr<llvm::MemoryBuffer> buffer, bool isO
                             DialectRegistry &registry) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.allowUnregisteredDialects(config.shouldAllowUnregisteredDialects());
+  context.printOpOnDiagnostic(!isOnnx);
   llvm::SourceMgr sources;
   std::unique_ptr<ScopedDiagnosticHandler> handler;
   OwningOpRef<ModuleOp> module;
@@ -171,7 +177,7 @@ LogicalResult amp::processFile(StringRef input, StringRef output, FileKind emit,
 
   config.emitBytecode(kind == FileKind::Bytecode);
   std::string message;
-  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output.empty() ? "/dev/null" : output, &message);
   if (!file)
     return fail(output, message);
   // The parser wants a terminating zero.

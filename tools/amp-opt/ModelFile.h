@@ -16,7 +16,7 @@ namespace amp {
 
 enum class FileKind { Unknown, Onnx, Text, Bytecode };
 
-/// Reads `input` ("-": standard input), runs the pass pipeline of the command line, writes `output`. `emit` Unknown: the output's
+/// Reads `input` ("-": standard input), runs the pass pipeline of the command line, writes `output` (empty: nothing is written). `emit` Unknown: the output's
 /// kind follows from its name.
 mlir::LogicalResult processFile(llvm::StringRef input, llvm::StringRef output, FileKind emit,
                                 const ExportOnnxOptions &exportOptions, mlir::DialectRegistry &registry);

@@ -55,6 +55,18 @@ std::vector<std::string> expandReport(ArrayRef<char *> arguments, bool &unused) 
   return result;
 }
 
+/// Only findings are wanted: --amp-lint is the one pass and no output is named.
+bool isLintOnly(ArrayRef<char *> arguments) {
+  bool lint = false;
+  for (StringRef argument : arguments.drop_front()) {
+    StringRef name = argument.ltrim('-').split('=').first;
+    lint |= name == "amp-lint";
+    if (argument.starts_with("-") && argument != "-" && name != "amp-lint")
+      return false;
+  }
+  return lint;
+}
+
 int explain(StringRef op) {
   if (llvm::Error error = amp::explainOp(op, llvm::outs())) {
     llvm::errs() << "amp-opt: --explain: " << llvm::toString(std::move(error)) << '\n';
@@ -87,7 +99,8 @@ int run(int argc, char **argv) {
   if (!options.explain.empty())
     return explain(options.explain);
   amp::ExportOnnxOptions exportOptions{options.opset, options.externalData};
-  return failed(amp::processFile(input, output, options.emit, exportOptions, registry));
+  StringRef target = isLintOnly(raw) ? StringRef() : StringRef(output);
+  return failed(amp::processFile(input, target, options.emit, exportOptions, registry));
 }
 
 } // namespace
