@@ -63,8 +63,7 @@ Error amp::onnx_opset::raiseCastName(Rewriter &rewriter) {
 
 Error amp::onnx_opset::lowerCastName(Rewriter &rewriter) {
   int64_t type = rewriter.intAttribute("to", TensorProto::UNDEFINED);
-  if (!TensorProto::DataType_IsValid(type) || type == TensorProto::UNDEFINED ||
-      type > TensorProto::UINT64)
+  if (type <= TensorProto::UNDEFINED || type > TensorProto::UINT64)
     return rewriter.fail("the type to cast to needs a newer opset");
   rewriter.set("to", StringRef(TensorProto::DataType_Name(
                          static_cast<TensorProto::DataType>(type))));
@@ -145,7 +144,7 @@ Error amp::onnx_opset::raiseNorm(Rewriter &rewriter) {
   float p = rewriter.floatAttribute("p", 2);
   if (!rewriter.hasAttribute("p"))
     return Error::success();
-  if (p != std::floor(p) || p < 1)
+  if (p != std::floor(p) || p < 1 || p > 1e9f)
     return rewriter.fail(
         "p is not a whole number, which it must be since opset 2");
   rewriter.set("p", static_cast<int64_t>(p));

@@ -270,12 +270,14 @@ Error amp::onnx_opset::lowerSplitCount(Rewriter &rewriter) {
   rewriter.erase("num_outputs");
   if (rewriter.hasInput(1))
     return Error::success();
+  if (parts != rewriter.node.output_size())
+    return rewriter.fail("num_outputs is not the number of outputs");
   std::optional<Dims> dims = rewriter.dims(rewriter.input(0));
   int64_t axis = rewriter.intAttribute("axis", 0);
   if (dims && axis < 0)
     axis += dims->size();
   if (!dims || axis < 0 || axis >= static_cast<int64_t>(dims->size()) ||
-      (*dims)[axis] < 0 || parts <= 0)
+      (*dims)[axis] < 0)
     return rewriter.fail("the size of axis " + llvm::Twine(axis) +
                          " is not known, so the parts may differ");
   int64_t size = (*dims)[axis], part = (size + parts - 1) / parts;

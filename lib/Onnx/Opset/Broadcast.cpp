@@ -9,6 +9,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <cmath>
+
 using namespace amp::onnx_opset;
 using llvm::Error;
 using llvm::StringRef;
@@ -67,11 +69,12 @@ Error amp::onnx_opset::raiseBroadcast(Rewriter &rewriter) {
   if (!b || !rank)
     return rewriter.fail(
         "the ranks of the inputs are not known, so 'axis' cannot be replaced");
-  int64_t trailing = *rank - axis - static_cast<int64_t>(b->size());
-  if (axis < 0 || trailing < 0)
+  int64_t room = *rank - static_cast<int64_t>(b->size());
+  if (axis < 0 || axis > room)
     return rewriter.fail(
         "the second input does not fit the first one from axis " +
         llvm::Twine(axis) + " on");
+  int64_t trailing = room - axis;
   if (trailing == 0)
     return Error::success();
   Ints axes;
@@ -244,7 +247,8 @@ static std::optional<int64_t> getNumber(const Rewriter &rewriter,
   if (std::optional<Ints> values = rewriter.ints(value);
       values && values->size() == 1)
     return values->front();
-  if (auto values = rewriter.floats(value); values && values->size() == 1)
+  if (auto values = rewriter.floats(value);
+      values && values->size() == 1 && std::abs(values->front()) < 1e9)
     return static_cast<int64_t>(values->front());
   return std::nullopt;
 }

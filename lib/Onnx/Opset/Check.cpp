@@ -203,6 +203,22 @@ private:
 };
 } // namespace
 
+Error amp::onnx_opset::checkForm(const Rewriter &rewriter,
+                                 const OpSchema &schema) {
+  const onnx::NodeProto &node = rewriter.node;
+  if (node.input_size() < schema.min_input())
+    return rewriter.fail("input " + Twine(node.input_size()) + " is missing");
+  if (node.output_size() < std::min(1, schema.min_output()))
+    return rewriter.fail("output 0 is missing");
+  for (const AttributeProto &attr : node.attribute()) {
+    auto known = schema.attributes().find(attr.name());
+    if (known != schema.attributes().end() && known->second.type != attr.type())
+      return rewriter.fail("attribute '" + attr.name() +
+                           "' is not of the type it must have");
+  }
+  return Error::success();
+}
+
 Error amp::onnx_opset::checkNode(Rewriter &rewriter, const OpSchema &schema,
                                  int version) {
   for (const AttributeProto &attr : rewriter.node.attribute())

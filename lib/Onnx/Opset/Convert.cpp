@@ -172,10 +172,13 @@ llvm::Expected<Rewritten> amp::onnx_opset::convertNode(const NodeProto &node,
                                                        NodeContext &context) {
   if (!isDefaultDomain(node) || !needsConversion(node.op_type(), from, to))
     return Rewritten{{node}, {}};
-  if (!findSchema(node.op_type(), from))
+  const OpSchema *schema = findSchema(node.op_type(), from);
+  if (!schema)
     return llvm::createStringError(
         node.op_type() + ": is not an operator of opset " + llvm::Twine(from));
   Conversion conversion(context, to);
+  if (Error error = checkForm(Rewriter(node, nullptr, conversion), *schema))
+    return std::move(error);
   Walk walk(conversion);
   if (Error error = walk.convert(node, from))
     return std::move(error);

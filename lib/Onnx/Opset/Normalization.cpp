@@ -214,6 +214,9 @@ Error amp::onnx_opset::raiseGroupNorm(Rewriter &rewriter) {
   return Error::success();
 }
 
+/// More groups than any model has, where the number of channels is not known.
+static constexpr int64_t maxGroups = 4096;
+
 /// groupnorm(x, scale, bias) -> groupnorm(x, 1, 0) * scale + bias, with scale
 /// and bias as columns
 Error amp::onnx_opset::lowerGroupNorm(Rewriter &rewriter) {
@@ -226,6 +229,8 @@ Error amp::onnx_opset::lowerGroupNorm(Rewriter &rewriter) {
     return rewriter.fail("the type of the input is not known");
   if ((*dims)[1] == groups)
     return Error::success();
+  if (groups > std::max<int64_t>((*dims)[1], maxGroups))
+    return rewriter.fail("num_groups is larger than the number of channels");
   std::string x = rewriter.input(0).str(), y = rewriter.node.output(0);
   Ints columnShape(dims->size() - 1, 1);
   columnShape.front() = -1;

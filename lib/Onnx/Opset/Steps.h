@@ -45,6 +45,10 @@ const Step *getStepTo(llvm::StringRef op, int to);
 llvm::Error narrow(Rewriter &rewriter, const onnx::OpSchema &newer,
                    const onnx::OpSchema &older);
 
+/// Checks what the rules take for granted: how many inputs and outputs there
+/// are, and the kinds of the attributes.
+llvm::Error checkForm(const Rewriter &rewriter, const ::onnx::OpSchema &schema);
+
 /// Checks a node against the schema it is said to be written for: attributes,
 /// counts of inputs and outputs, types.
 llvm::Error checkNode(Rewriter &rewriter, const onnx::OpSchema &schema,

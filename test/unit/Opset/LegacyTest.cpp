@@ -247,6 +247,32 @@ TEST(Shape, RangeBecomesSlice) {
             lines({"y = Shape (x)"}));
 }
 
+TEST(Malformed, NodesAreRefused) {
+  EXPECT_EQ(TestGraph().convert("y = Softmax ()", 9, 26),
+            lines({"error: Softmax: input 0 is missing"}));
+  EXPECT_EQ(TestGraph().convert("y = Softmax <axis = 1.0> (x)", 9, 26),
+            lines({"error: Softmax: attribute 'axis' is not of the type it "
+                   "must have"}));
+  EXPECT_EQ(
+      TestGraph().convert("y = Relu <slope = 1> (x)", 1, 26),
+      lines({"error: Relu: attribute 'slope' does not exist in opset 26"}));
+  EXPECT_EQ(TestGraph().convert("y, z = Split <num_outputs = 900000000000> (x)",
+                                26, 13),
+            lines({"error: Split: num_outputs is not the number of outputs"}));
+  TestGraph graph;
+  graph.type("a", "float[2,3]").type("b", "float[3]");
+  EXPECT_EQ(
+      graph.convert(
+          "y = Add <broadcast = 1, axis = -9223372036854775807> (a, b)", 6, 26),
+      lines({"error: Add: the second input does not fit the first one from "
+             "axis -9223372036854775807 on"}));
+  onnx::NodeProto node = parseNode("y = Softmax (x)");
+  node.clear_output();
+  auto raised = amp::onnx_opset::raiseNode(node, 9, graph);
+  ASSERT_FALSE(bool(raised));
+  EXPECT_EQ(llvm::toString(raised.takeError()), "Softmax: output 0 is missing");
+}
+
 TEST(Versions, WhatDidNotExist) {
   EXPECT_EQ(TestGraph().convert("y = Gelu (x)", 26, 17),
             lines({"error: Gelu: there is no such operator before opset 20"}));
