@@ -11,7 +11,8 @@
 
 using namespace mlir;
 
-void amp::buildAutocastPipeline(OpPassManager &pm, const AutocastPipelineOptions &options) {
+void amp::buildAutocastPipeline(OpPassManager &pm,
+                                const AutocastPipelineOptions &options) {
   AssignPrecisionPassOptions assign;
   assign.dtype = options.dtype;
   assign.policy = options.policy;
@@ -34,6 +35,8 @@ void amp::buildAutocastPipeline(OpPassManager &pm, const AutocastPipelineOptions
 
 void amp::registerAutocastPipeline() {
   PassPipelineRegistration<AutocastPipelineOptions>(
-      "autocast", "Give every op of a float32 graph a precision, with casts between and a reason for each decision",
+      "autocast",
+      "Give every op of a float32 graph a precision, with casts between and a "
+      "reason for each decision",
       buildAutocastPipeline);
 }

@@ -1,6 +1,7 @@
 //===- ModelFile.cpp - Reading and writing model files by kind ------------===//
 //
-// MLIR in and MLIR out is mlir-opt's own main; as soon as one side is ONNX, the module is made and written here.
+// MLIR in and MLIR out is mlir-opt's own main; as soon as one side is ONNX, the
+// module is made and written here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +41,8 @@ FileKind kindOfName(StringRef path) {
       .Default(FileKind::Text);
 }
 
-/// Prints diagnostics of modules that have no source text: `file: node 'x': error: message`.
+/// Prints diagnostics of modules that have no source text: `file: node 'x':
+/// error: message`.
 LogicalResult printDiagnostic(StringRef file, Diagnostic &diagnostic) {
   llvm::raw_ostream &os = llvm::errs();
   auto severity = [](DiagnosticSeverity value) -> StringRef {
@@ -71,14 +73,17 @@ LogicalResult printDiagnostic(StringRef file, Diagnostic &diagnostic) {
   return success();
 }
 
-OwningOpRef<ModuleOp> parseText(std::unique_ptr<llvm::MemoryBuffer> buffer, llvm::SourceMgr &sources,
-                                const MlirOptMainConfig &config, MLIRContext *context) {
+OwningOpRef<ModuleOp> parseText(std::unique_ptr<llvm::MemoryBuffer> buffer,
+                                llvm::SourceMgr &sources,
+                                const MlirOptMainConfig &config,
+                                MLIRContext *context) {
   sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
   ParserConfig parserConfig(context, config.shouldVerifyOnParsing());
   return parseSourceFile<ModuleOp>(sources, parserConfig);
 }
 
-/// Whether --verify-each was given: without it, the module is verified after import and once before it is written.
+/// Whether --verify-each was given: without it, the module is verified after
+/// import and once before it is written.
 bool wantsVerifyEach() {
   auto options = llvm::cl::getRegisteredOptions();
   auto found = options.find("verify-each");
@@ -92,7 +97,8 @@ LogicalResult runPasses(ModuleOp module, const MlirOptMainConfig &config) {
   PassManager pm(module->getContext(), module->getName().getStringRef());
   bool verifyEach = config.shouldVerifyPasses() && wantsVerifyEach();
   pm.enableVerifier(verifyEach);
-  if (failed(applyPassManagerCLOptions(pm)) || failed(config.setupPassPipeline(pm)))
+  if (failed(applyPassManagerCLOptions(pm)) ||
+      failed(config.setupPassPipeline(pm)))
     return failure();
   if (config.shouldDumpPassPipeline()) {
     pm.dump();
@@ -126,7 +132,8 @@ LogicalResult writeMlir(ModuleOp module, StringRef path, bool bytecode) {
   return success();
 }
 
-LogicalResult writeModule(ModuleOp module, StringRef path, FileKind kind, const ExportOnnxOptions &options) {
+LogicalResult writeModule(ModuleOp module, StringRef path, FileKind kind,
+                          const ExportOnnxOptions &options) {
   if (path.empty())
     return success();
   if (kind == FileKind::Onnx)
@@ -135,8 +142,10 @@ LogicalResult writeModule(ModuleOp module, StringRef path, FileKind kind, const 
 }
 
 /// The way through a module of ours, for ONNX on either side.
-LogicalResult processModule(std::unique_ptr<llvm::MemoryBuffer> buffer, bool isOnnx, StringRef input, StringRef output,
-                            FileKind kind, const ExportOnnxOptions &options, const MlirOptMainConfig &config,
+LogicalResult processModule(std::unique_ptr<llvm::MemoryBuffer> buffer,
+                            bool isOnnx, StringRef input, StringRef output,
+                            FileKind kind, const ExportOnnxOptions &options,
+                            const MlirOptMainConfig &config,
                             DialectRegistry &registry) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.allowUnregisteredDialects(config.shouldAllowUnregisteredDialects());
@@ -146,7 +155,9 @@ LogicalResult processModule(std::unique_ptr<llvm::MemoryBuffer> buffer, bool isO
   OwningOpRef<ModuleOp> module;
   if (isOnnx) {
     handler = std::make_unique<ScopedDiagnosticHandler>(
-        &context, [&](Diagnostic &diagnostic) { return printDiagnostic(input, diagnostic); });
+        &context, [&](Diagnostic &diagnostic) {
+          return printDiagnostic(input, diagnostic);
+        });
     module = importOnnx(std::move(buffer), input, &context);
   } else {
     handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, &context);
@@ -155,33 +166,41 @@ LogicalResult processModule(std::unique_ptr<llvm::MemoryBuffer> buffer, bool isO
   if (!module || failed(runPasses(*module, config)))
     return failure();
   LogicalResult written = writeModule(*module, output, kind, options);
-  // The process ends here: taking the module apart op by op would only cost time.
+  // The process ends here: taking the module apart op by op would only cost
+  // time.
   (void)module.release();
   return written;
 }
 
 } // namespace
 
-LogicalResult amp::processFile(StringRef input, StringRef output, FileKind emit, const ExportOnnxOptions &exportOptions,
-                               DialectRegistry &registry) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+LogicalResult amp::processFile(StringRef input, StringRef output, FileKind emit,
+                               const ExportOnnxOptions &exportOptions,
+                               bool findingsOnly, DialectRegistry &registry) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(
+      input, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return fail(input, "cannot read: " + buffer.getError().message());
   if ((*buffer)->getBufferSize() == 0)
     return fail(input, "the file is empty");
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   bool isOnnx = isOnnxModel((*buffer)->getBuffer());
-  FileKind kind = emit != FileKind::Unknown ? emit : config.shouldEmitBytecode() ? FileKind::Bytecode : kindOfName(output);
+  FileKind kind = emit != FileKind::Unknown     ? emit
+                  : config.shouldEmitBytecode() ? FileKind::Bytecode
+                                                : kindOfName(output);
   if (isOnnx || kind == FileKind::Onnx)
-    return processModule(std::move(*buffer), isOnnx, input, output, kind, exportOptions, config, registry);
+    return processModule(std::move(*buffer), isOnnx, input,
+                         isOnnx && findingsOnly ? StringRef() : output, kind,
+                         exportOptions, config, registry);
 
   config.emitBytecode(kind == FileKind::Bytecode);
   std::string message;
-  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output.empty() ? "/dev/null" : output, &message);
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);
   if (!file)
     return fail(output, message);
   // The parser wants a terminating zero.
-  auto text = llvm::MemoryBuffer::getMemBufferCopy((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier());
+  auto text = llvm::MemoryBuffer::getMemBufferCopy(
+      (*buffer)->getBuffer(), (*buffer)->getBufferIdentifier());
   if (failed(MlirOptMain(file->os(), std::move(text), registry, config)))
     return failure();
   file->keep();

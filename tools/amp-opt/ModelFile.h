@@ -1,6 +1,7 @@
 //===- ModelFile.h - Reading and writing model files by kind --------------===//
 //
-// The kind of the input is told by content, that of the output by name or option.
+// The kind of the input is told by content, that of the output by name or
+// option.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +17,14 @@ namespace amp {
 
 enum class FileKind { Unknown, Onnx, Text, Bytecode };
 
-/// Reads `input` ("-": standard input), runs the pass pipeline of the command line, writes `output` (empty: nothing is written). `emit` Unknown: the output's
-/// kind follows from its name.
-mlir::LogicalResult processFile(llvm::StringRef input, llvm::StringRef output, FileKind emit,
-                                const ExportOnnxOptions &exportOptions, mlir::DialectRegistry &registry);
+/// Reads `input` ("-": standard input), runs the pass pipeline of the command
+/// line, writes `output`. `emit` Unknown: the output's kind follows from its
+/// name. With `findingsOnly` an ONNX model is checked and nothing is written.
+mlir::LogicalResult processFile(llvm::StringRef input, llvm::StringRef output,
+                                FileKind emit,
+                                const ExportOnnxOptions &exportOptions,
+                                bool findingsOnly,
+                                mlir::DialectRegistry &registry);
 
 } // namespace amp
 

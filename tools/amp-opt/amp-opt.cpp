@@ -19,27 +19,42 @@ namespace {
 
 struct Options {
   cl::opt<amp::FileKind> emit{
-      "emit", cl::desc("Kind of the output (default: by the output's name)"), cl::init(amp::FileKind::Unknown),
-      cl::values(clEnumValN(amp::FileKind::Onnx, "onnx", "ONNX model"), clEnumValN(amp::FileKind::Text, "mlir", "MLIR text"),
-                 clEnumValN(amp::FileKind::Bytecode, "mlirbc", "MLIR bytecode"))};
-  cl::opt<int64_t> opset{"export-opset", cl::init(0),
-                         cl::desc("Opset of the ONNX output (default: the lowest that fits, at least the model's own)")};
-  cl::opt<uint64_t> externalData{"external-data-threshold", cl::init(0),
-                                 cl::desc("Put tensors of at least this many bytes into a file beside the ONNX output "
-                                          "(default: only when the model exceeds 2 GiB)")};
-  cl::opt<bool> listPolicies{"list-policies", cl::desc("List the autocast policies and exit")};
-  cl::opt<std::string> explain{"explain", cl::value_desc("operator"),
-                               cl::desc("Say what each policy does with an operator, and why, and exit")};
+      "emit", cl::desc("Kind of the output (default: by the output's name)"),
+      cl::init(amp::FileKind::Unknown),
+      cl::values(
+          clEnumValN(amp::FileKind::Onnx, "onnx", "ONNX model"),
+          clEnumValN(amp::FileKind::Text, "mlir", "MLIR text"),
+          clEnumValN(amp::FileKind::Bytecode, "mlirbc", "MLIR bytecode"))};
+  cl::opt<int64_t> opset{
+      "export-opset", cl::init(0),
+      cl::desc("Opset of the ONNX output (default: the lowest that fits, at "
+               "least the model's own)")};
+  cl::opt<uint64_t> externalData{
+      "external-data-threshold", cl::init(0),
+      cl::desc("Put tensors of at least this many bytes into a file beside the "
+               "ONNX output "
+               "(default: only when the model exceeds 2 GiB)")};
+  cl::opt<bool> listPolicies{"list-policies",
+                             cl::desc("List the autocast policies and exit")};
+  cl::opt<std::string> explain{
+      "explain", cl::value_desc("operator"),
+      cl::desc(
+          "Say what each policy does with an operator, and why, and exit")};
 };
 
-void printVersion(llvm::raw_ostream &os) { os << "amp-opt " AMP_VERSION " (LLVM " LLVM_VERSION_STRING ", ONNX opset 26)\n"; }
+void printVersion(llvm::raw_ostream &os) {
+  os << "amp-opt " AMP_VERSION " (LLVM " LLVM_VERSION_STRING
+        ", ONNX opset 26)\n";
+}
 
 /// `--report=FILE` is `report=FILE` inside `--autocast="..."`.
-std::vector<std::string> expandReport(ArrayRef<char *> arguments, bool &unused) {
+std::vector<std::string> expandReport(ArrayRef<char *> arguments,
+                                      bool &unused) {
   std::vector<std::string> result;
   std::string report;
   for (StringRef argument : arguments) {
-    if (argument.consume_front("--report=") || argument.consume_front("-report="))
+    if (argument.consume_front("--report=") ||
+        argument.consume_front("-report="))
       report = argument.str();
     else
       result.push_back(argument.str());
@@ -49,7 +64,8 @@ std::vector<std::string> expandReport(ArrayRef<char *> arguments, bool &unused) 
     StringRef name = StringRef(argument).ltrim('-').split('=').first;
     if (report.empty() || name != "autocast" || argument.front() != '-')
       continue;
-    argument += StringRef(argument).contains('=') ? " report=" + report : "=report=" + report;
+    argument += StringRef(argument).contains('=') ? " report=" + report
+                                                  : "=report=" + report;
     unused = false;
   }
   return result;
@@ -69,7 +85,8 @@ bool isLintOnly(ArrayRef<char *> arguments) {
 
 int explain(StringRef op) {
   if (llvm::Error error = amp::explainOp(op, llvm::outs())) {
-    llvm::errs() << "amp-opt: --explain: " << llvm::toString(std::move(error)) << '\n';
+    llvm::errs() << "amp-opt: --explain: " << llvm::toString(std::move(error))
+                 << '\n';
     return 1;
   }
   return 0;
@@ -82,16 +99,20 @@ int run(int argc, char **argv) {
   DialectRegistry registry;
   amp::registerAllDialects(registry);
   bool unusedReport = false;
-  std::vector<std::string> arguments = expandReport(ArrayRef(argv, argc), unusedReport);
+  std::vector<std::string> arguments =
+      expandReport(ArrayRef(argv, argc), unusedReport);
   if (unusedReport) {
-    llvm::errs() << "amp-opt: --report needs --autocast: it says what autocast decided\n";
+    llvm::errs() << "amp-opt: --report needs --autocast: it says what autocast "
+                    "decided\n";
     return 1;
   }
   std::vector<char *> raw;
   for (std::string &argument : arguments)
     raw.push_back(argument.data());
-  auto [input, output] =
-      registerAndParseCLIOptions(raw.size(), raw.data(), "amp-opt: mixed precision for model graphs (.onnx and .mlir)\n", registry);
+  auto [input, output] = registerAndParseCLIOptions(
+      raw.size(), raw.data(),
+      "amp-opt: mixed precision for model graphs (.onnx and .mlir)\n",
+      registry);
   if (options.listPolicies) {
     amp::listPolicies(llvm::outs());
     return 0;
@@ -99,8 +120,8 @@ int run(int argc, char **argv) {
   if (!options.explain.empty())
     return explain(options.explain);
   amp::ExportOnnxOptions exportOptions{options.opset, options.externalData};
-  StringRef target = isLintOnly(raw) ? StringRef() : StringRef(output);
-  return failed(amp::processFile(input, target, options.emit, exportOptions, registry));
+  return failed(amp::processFile(input, output, options.emit, exportOptions,
+                                 isLintOnly(raw), registry));
 }
 
 } // namespace

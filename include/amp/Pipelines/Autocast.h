@@ -13,23 +13,42 @@
 namespace amp {
 
 /// Options of `--autocast`; the passes document what they do.
-struct AutocastPipelineOptions : mlir::PassPipelineOptions<AutocastPipelineOptions> {
-  Option<std::string> dtype{*this, "dtype", llvm::cl::desc("Type to narrow to: f16 or bf16"), llvm::cl::init("f16")};
-  Option<std::string> policy{*this, "policy", llvm::cl::desc("Name of a policy (--list-policies), or path of a policy file"),
-                             llvm::cl::init("balanced")};
-  ListOption<std::string> allow{*this, "allow", llvm::cl::desc("Operators that run narrow whatever the policy says")};
-  ListOption<std::string> deny{*this, "deny", llvm::cl::desc("Operators that run in float32 whatever the policy says")};
-  Option<std::string> lossyConstants{*this, "lossy-constants",
-                                     llvm::cl::desc("Constants that do not fit the half type: wide (the op runs in float32), clamp or convert"),
-                                     llvm::cl::init("")};
-  Option<bool> keepIOTypes{*this, "keep-io-types", llvm::cl::desc("Keep the types of public inputs and outputs"),
-                           llvm::cl::init(true)};
-  Option<std::string> report{*this, "report", llvm::cl::desc("Where to write what was decided, and why: JSON if the name ends in .json, else text"),
-                             llvm::cl::init("")};
+struct AutocastPipelineOptions
+    : mlir::PassPipelineOptions<AutocastPipelineOptions> {
+  Option<std::string> dtype{*this, "dtype",
+                            llvm::cl::desc("Type to narrow to: f16 or bf16"),
+                            llvm::cl::init("f16")};
+  Option<std::string> policy{
+      *this, "policy",
+      llvm::cl::desc(
+          "Name of a policy (--list-policies), or path of a policy file"),
+      llvm::cl::init("balanced")};
+  ListOption<std::string> allow{
+      *this, "allow",
+      llvm::cl::desc("Operators that run narrow whatever the policy says")};
+  ListOption<std::string> deny{
+      *this, "deny",
+      llvm::cl::desc("Operators that run in float32 whatever the policy says")};
+  Option<std::string> lossyConstants{
+      *this, "lossy-constants",
+      llvm::cl::desc("Constants that do not fit the half type: wide (the op "
+                     "runs in float32), clamp or convert"),
+      llvm::cl::init("")};
+  Option<bool> keepIOTypes{
+      *this, "keep-io-types",
+      llvm::cl::desc("Keep the types of public inputs and outputs"),
+      llvm::cl::init(true)};
+  Option<std::string> report{
+      *this, "report",
+      llvm::cl::desc("Where to write what was decided, and why: JSON if the "
+                     "name ends in .json, else text"),
+      llvm::cl::init("")};
 };
 
-/// Appends the passes: decide, insert casts, move them to the cheapest edge, report.
-void buildAutocastPipeline(mlir::OpPassManager &pm, const AutocastPipelineOptions &options);
+/// Appends the passes: decide, insert casts, move them to the cheapest edge,
+/// report.
+void buildAutocastPipeline(mlir::OpPassManager &pm,
+                           const AutocastPipelineOptions &options);
 
 /// Registers `--autocast`.
 void registerAutocastPipeline();
