@@ -5,11 +5,24 @@
 //===----------------------------------------------------------------------===//
 
 #include "amp/Pipelines/Autocast.h"
+#include "amp/Dialect/Amp/Policy/Policy.h"
 #include "amp/Dialect/Amp/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
+
+/// Whether the policy says to cast op by op as an eager framework would: each
+/// op then keeps the type it has there. A policy that cannot be loaded is
+/// reported by the pass that needs it.
+static bool isProgramOrder(StringRef policy) {
+  llvm::Expected<amp::Policy> loaded = amp::Policy::load(policy);
+  if (!loaded) {
+    llvm::consumeError(loaded.takeError());
+    return false;
+  }
+  return loaded->placement() == amp::Placement::ProgramOrder;
+}
 
 void amp::buildAutocastPipeline(OpPassManager &pm,
                                 const AutocastPipelineOptions &options) {
@@ -18,6 +31,10 @@ void amp::buildAutocastPipeline(OpPassManager &pm,
   assign.policy = options.policy;
   assign.allow = llvm::to_vector(options.allow);
   assign.deny = llvm::to_vector(options.deny);
+  assign.pin = llvm::to_vector(options.pin);
+  assign.pinSlot = llvm::to_vector(options.pinSlot);
+  assign.decisions = options.decisions;
+  assign.saveDecisions = options.saveDecisions;
   assign.lossyConstants = options.lossyConstants;
   assign.keepIOTypes = options.keepIOTypes;
   pm.addPass(createAssignPrecisionPass(assign));
@@ -26,7 +43,9 @@ void amp::buildAutocastPipeline(OpPassManager &pm,
   materialize.clampConstants = options.lossyConstants == "clamp";
   materialize.keepIOTypes = options.keepIOTypes;
   pm.addNestedPass<func::FuncOp>(createMaterializeCastsPass(materialize));
-  pm.addNestedPass<func::FuncOp>(createOptimizeCastsPass());
+  OptimizeCastsPassOptions optimize;
+  optimize.moveCasts = !isProgramOrder(options.policy);
+  pm.addNestedPass<func::FuncOp>(createOptimizeCastsPass(optimize));
 
   WriteReportPassOptions report;
   report.file = options.report;

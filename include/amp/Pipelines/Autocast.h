@@ -29,6 +29,21 @@ struct AutocastPipelineOptions
   ListOption<std::string> deny{
       *this, "deny",
       llvm::cl::desc("Operators that run in float32 whatever the policy says")};
+  ListOption<std::string> pin{
+      *this, "pin",
+      llvm::cl::desc("<regex>=<type>: nodes whose whole name matches run in "
+                     "f32, f16 or bf16")};
+  ListOption<std::string> pinSlot{
+      *this, "pin-slot",
+      llvm::cl::desc("<regex>:<input>=<type>: this input, counted from 0, of "
+                     "such nodes has the type")};
+  Option<std::string> decisions{
+      *this, "decisions",
+      llvm::cl::desc("Decision file whose entries hold whatever else is asked"),
+      llvm::cl::init("")};
+  Option<std::string> saveDecisions{
+      *this, "save-decisions", llvm::cl::desc("File to write all decisions to"),
+      llvm::cl::init("")};
   Option<std::string> lossyConstants{
       *this, "lossy-constants",
       llvm::cl::desc("Constants that do not fit the half type: wide (the op "
