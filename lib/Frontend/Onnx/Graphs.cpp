@@ -211,10 +211,8 @@ LogicalResult ModelImporter::importInitializer(StringRef bytes,
     appendField(graph.verbatim, 5, bytes);
     return success();
   }
-  OperationState state(
-      NameLoc::get(builder.getStringAttr("initializer '" + name + "'"),
-                   fileLocation),
-      InitializerOp::getOperationName());
+  OperationState state(NameLoc::get(builder.getStringAttr(name), fileLocation),
+                       InitializerOp::getOperationName());
   state.addAttribute("value", *value);
   if (isListed)
     state.addAttribute("input_index",
@@ -356,8 +354,8 @@ ModelImporter::importInputs(const GraphSpine &graph, Scope &scope, Block *entry,
       notes.set(OnnxDialect::getDefaultAttrName(), *value);
     }
     attributes.push_back(notes.getDictionary(context));
-    Location location = NameLoc::get(
-        builder.getStringAttr("input '" + info.name + "'"), fileLocation);
+    Location location =
+        NameLoc::get(builder.getStringAttr(info.name), fileLocation);
     if (failed(define(scope, info.name, entry->addArgument(type, location))))
       return failure();
   }
@@ -420,8 +418,8 @@ ModelImporter::addBodyArguments(const GraphSpine &graph, Block *block,
                    type);
     }
     names.push_back(builder.getStringAttr(info.name));
-    Location location = NameLoc::get(
-        builder.getStringAttr("input '" + info.name + "'"), fileLocation);
+    Location location =
+        NameLoc::get(builder.getStringAttr(info.name), fileLocation);
     if (failed(define(scope, info.name,
                       block->addArgument(
                           type ? type : UnknownType::get(context), location))))

@@ -103,7 +103,7 @@ LogicalResult ModelImporter::verifyModule() {
           return failure();
         std::string text = diagnostic.str();
         context->getDiagEngine().emit(fileLocation, DiagnosticSeverity::Error)
-            << location.getName().getValue() << ": " << text;
+            << "'" << location.getName().getValue() << "': " << text;
         return success();
       });
   return verify(*module);

@@ -134,7 +134,10 @@ private:
   mlir::LogicalResult importConstant(const ::onnx::TensorProto &tensor,
                                      mlir::Location location, Scope &scope);
   void addNotes(mlir::OperationState &state, const NodeSpine &node,
+                llvm::ArrayRef<unsigned> positions,
                 const NodeAttributes &attributes);
+  mlir::ArrayAttr getOutputNames(const NodeSpine &node,
+                                 llvm::ArrayRef<unsigned> positions);
   llvm::SmallVector<mlir::Operation *>
   takeMade(mlir::Block *block, mlir::Operation *last, Scope &scope);
   mlir::Location getLocation(const NodeSpine &node);

@@ -27,8 +27,16 @@ std::string amp::importer::describeNode(const NodeSpine &node) {
   return "unnamed node" + op;
 }
 
+/// The name of an output; empty when it has none.
+static StringRef getOutputName(const NodeSpine &node, unsigned position) {
+  return position < node.outputs.size() ? node.outputs[position] : StringRef();
+}
+
 Location ModelImporter::getLocation(const NodeSpine &node) {
-  return NameLoc::get(builder.getStringAttr(describeNode(node)), fileLocation);
+  bool isNamed = node.name && !node.name->empty();
+  return NameLoc::get(
+      builder.getStringAttr(isNamed ? *node.name : getOutputName(node, 0)),
+      fileLocation);
 }
 
 Fit ModelImporter::makeGeneric(const NodeSpine &node,
@@ -105,9 +113,8 @@ static SmallVector<unsigned> getResultPositions(const NodeSpine &node,
   for (unsigned position = 0; position < end; ++position) {
     const FormalSpec &formal =
         spec.outputs[amp::onnx::getFormalOfPosition(spec.outputs, position)];
-    bool named =
-        position < node.outputs.size() && !node.outputs[position].empty();
-    if (named || formal.kind != FormalKind::Optional)
+    if (!getOutputName(node, position).empty() ||
+        formal.kind != FormalKind::Optional)
       positions.push_back(position);
   }
   return positions;
@@ -116,24 +123,32 @@ static SmallVector<unsigned> getResultPositions(const NodeSpine &node,
 LogicalResult ModelImporter::defineResults(const NodeSpine &node,
                                            ArrayRef<unsigned> positions,
                                            Operation *op, Scope &scope) {
-  SmallVector<Attribute> names;
-  bool hasNames = false;
-  for (auto [position, result] : llvm::zip_equal(positions, op->getResults())) {
-    StringRef name =
-        position < node.outputs.size() ? node.outputs[position] : StringRef();
-    bool isFresh = name.starts_with(freshPrefix);
-    names.push_back(builder.getStringAttr(isFresh ? StringRef() : name));
-    hasNames |= !name.empty() && !isFresh;
-    if (failed(define(scope, name, result)))
+  for (auto [position, result] : llvm::zip_equal(positions, op->getResults()))
+    if (failed(define(scope, getOutputName(node, position), result)))
       return failure();
-  }
-  if (hasNames)
-    op->setAttr(OnnxDialect::getOutputsAttrName(), builder.getArrayAttr(names));
   return success();
 }
 
+/// Names of the results, for `onnx.outputs`; null when the file names none.
+ArrayAttr ModelImporter::getOutputNames(const NodeSpine &node,
+                                        ArrayRef<unsigned> positions) {
+  SmallVector<Attribute, 4> names;
+  bool hasNames = false;
+  for (unsigned position : positions) {
+    StringRef name = getOutputName(node, position);
+    if (name.starts_with(freshPrefix))
+      name = {};
+    names.push_back(builder.getStringAttr(name));
+    hasNames |= !name.empty();
+  }
+  return hasNames ? builder.getArrayAttr(names) : ArrayAttr();
+}
+
 void ModelImporter::addNotes(OperationState &state, const NodeSpine &node,
+                             ArrayRef<unsigned> positions,
                              const NodeAttributes &attributes) {
+  if (ArrayAttr names = getOutputNames(node, positions))
+    state.addAttribute(OnnxDialect::getOutputsAttrName(), names);
   if (node.name)
     state.addAttribute(OnnxDialect::getNameAttrName(),
                        builder.getStringAttr(*node.name));
@@ -195,7 +210,8 @@ SmallVector<Operation *> ModelImporter::takeMade(Block *block, Operation *last,
   for (Operation *op : made) {
     op->remove();
     for (Value result : op->getResults())
-      if (StringRef name = onnx::getValueName(result); !name.empty())
+      if (StringRef name = onnx::getValueName(result);
+          scope.values.lookup(name) == result)
         scope.values.erase(name);
   }
   discarded.insert(discarded.end(), made.begin(), made.end());
@@ -231,7 +247,7 @@ FailureOr<Fit> ModelImporter::importOperation(const NodeSpine &node,
     return emitError(node)
            << "its inputs and outputs do not fit the parameters of "
            << spec->name;
-  addNotes(state, node, attributes);
+  addNotes(state, node, positions, attributes);
   for (size_t i = 0; i < spec->regions.size(); ++i)
     state.addRegion();
   Operation *op = builder.create(state);
@@ -301,7 +317,7 @@ LogicalResult ModelImporter::importGeneric(const NodeSpine &node, Scope &scope,
     positions.push_back(position);
     state.addTypes(*type ? *type : UnknownType::get(context));
   }
-  addNotes(state, node, attributes);
+  addNotes(state, node, positions, attributes);
   Operation *op = builder.create(state);
   if (failed(importGenericBodies(attributes, op, replaced, scope)))
     return failure();
