@@ -237,7 +237,8 @@ LogicalResult ModelImporter::importSparseInitializers(GraphSpine &graph,
     llvm::Expected<StringRef> name = scanSparseTensorName(bytes);
     if (!name)
       return report(name.takeError());
-    if (name->empty() || !isRead(*name)) {
+    // An input of the same name is what nodes read.
+    if (name->empty() || !isRead(*name) || scope.values.contains(*name)) {
       appendField(graph.verbatim, 15, bytes);
       continue;
     }

@@ -177,13 +177,15 @@ LogicalResult ModelImporter::importNode(const NodeSpine &node, Scope &scope) {
     return emitError(node) << "has no op_type";
   if (!node.isDefaultDomain() || functions.contains({node.domain, node.opType}))
     return importGeneric(node, scope, nullptr);
-  if (opset == 0)
-    return emitError(node) << "is of ai.onnx, but the model imports no opset "
-                              "of ai.onnx; add an opset_import with the "
-                              "version that the model was made for";
+  if (opset == 0 && model.opsets.empty())
+    return emitError(node)
+           << "is of ai.onnx, but the model imports no opset of ai.onnx; add "
+              "an opset_import with the version that the model was made for";
   Block *block = builder.getInsertionBlock();
   Operation *last = block->empty() ? nullptr : &block->back();
-  FailureOr<Fit> fit = importRaised(node, scope);
+  FailureOr<Fit> fit =
+      opset == 0 ? makeGeneric(node, "the model imports no opset of ai.onnx")
+                 : importRaised(node, scope);
   if (failed(fit))
     return failure();
   if (*fit == Fit::Operation)
