@@ -67,6 +67,8 @@ FailureOr<DeclaredType> ModelImporter::readType(StringRef bytes) {
   entry->second.type = proto::importType(proto, context);
   proto::exportType(entry->second.type, again);
   entry->second.exact = proto.SerializeAsString() == again.SerializeAsString();
+  if (proto.has_tensor_type() && isa<UnknownType>(entry->second.type))
+    entry->second.badElement = proto.tensor_type().elem_type();
   return entry->second;
 }
 
@@ -341,6 +343,10 @@ ModelImporter::importInputs(const GraphSpine &graph, Scope &scope, Block *entry,
       FailureOr<DeclaredType> declared = readType(*info.type);
       if (failed(declared))
         return failure();
+      if (declared->badElement)
+        return emitError() << "graph input '" << info.name
+                           << "' has the unknown element type "
+                           << declared->badElement;
       type = declared->type;
     }
     NamedAttrList notes;

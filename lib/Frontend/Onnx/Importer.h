@@ -24,6 +24,8 @@ namespace amp::importer {
 struct DeclaredType {
   mlir::Type type;
   bool exact = true;
+  /// The number of a tensor's element type that is none we know; else 0.
+  int32_t badElement = 0;
 };
 
 /// Names of one graph. Keys point into the file or into `ModelImporter::texts`.

@@ -165,9 +165,13 @@ FailureOr<Fit> ModelImporter::matchAttributes(const NodeSpine &node,
   for (NamedAttribute value : attributes.values) {
     StringRef name = value.getName().getValue();
     const AttrSpec *attribute = find(name);
-    if (attribute == spec.attributes.end())
-      return makeGeneric(node, "its attribute '" + name + "' is not one of " +
-                                   spec.name);
+    if (attribute == spec.attributes.end()) {
+      // What begins like this is for tools and not checked.
+      if (name.starts_with("__"))
+        return makeGeneric(node, "it has the attribute '" + name + "'");
+      return emitError(node) << "has the attribute '" << name << "', which "
+                             << spec.name << " does not take";
+    }
     std::optional<AttrKind> kind = getKind(value.getValue());
     if (!kind)
       return makeGeneric(node, "its attribute '" + name +

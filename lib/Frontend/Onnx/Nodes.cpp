@@ -85,7 +85,10 @@ LogicalResult ModelImporter::checkArity(const NodeSpine &node,
   if (mostInputs && inputs.size() > *mostInputs)
     return emitError(node) << "has " << inputs.size() << " inputs, but "
                            << spec.name << " takes at most " << *mostInputs;
-  std::optional<unsigned> mostOutputs = getArity(spec.outputs).second;
+  auto [fewestOutputs, mostOutputs] = getArity(spec.outputs);
+  if (node.outputs.size() < fewestOutputs)
+    return emitError(node) << "has " << node.outputs.size() << " outputs, but "
+                           << spec.name << " makes at least " << fewestOutputs;
   if (mostOutputs && node.outputs.size() > *mostOutputs)
     return emitError(node) << "has " << node.outputs.size() << " outputs, but "
                            << spec.name << " makes at most " << *mostOutputs;
