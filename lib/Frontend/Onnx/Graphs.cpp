@@ -435,6 +435,17 @@ ModelImporter::addBodyArguments(const GraphSpine &graph, Block *block,
   return success();
 }
 
+/// The first arguments of a loop's body are scalars, whatever the operands say.
+static void completeLoopArguments(Operation *op, SmallVectorImpl<Type> &types) {
+  if (amp::onnx::getOpType(op) != "Loop")
+    return;
+  Builder builder(op->getContext());
+  Type scalars[] = {builder.getI64Type(), builder.getI1Type()};
+  for (auto [type, element] : llvm::zip(types, scalars))
+    if (!isa_and_present<RankedTensorType>(type))
+      type = RankedTensorType::get({}, element);
+}
+
 LogicalResult ModelImporter::importBody(StringRef bytes, Region &region,
                                         Operation *op, const Scope &parent) {
   if (parent.depth == maxGraphDepth)
@@ -453,6 +464,8 @@ LogicalResult ModelImporter::importBody(StringRef bytes, Region &region,
   if (op && failed(report(inference->inferRegionArguments(
                 op, region.getRegionNumber(), known))))
     return failure();
+  if (op)
+    completeLoopArguments(op, known);
   SmallVector<Attribute> inputNames, outputNames;
   SmallVector<Value> outputs;
   if (failed(addBodyArguments(graph, block, known, scope, inputNames)) ||

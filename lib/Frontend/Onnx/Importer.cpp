@@ -113,11 +113,17 @@ void ModelImporter::tellCounts() {
   if (numContradictions > maxToldContradictions)
     emitWarning() << numContradictions - maxToldContradictions
                   << " more declared types contradict what was inferred";
-  if (numGeneric)
-    emitRemark(fileLocation) << numGeneric
-                             << " nodes of ai.onnx are kept as they are, "
-                                "without types that passes could use; "
-                             << "the first is " << firstGeneric;
+  if (numGeneric == 1)
+    emitRemark(fileLocation)
+        << "one node of ai.onnx is kept as it is, without types that passes "
+           "could use: "
+        << firstGeneric;
+  else if (numGeneric)
+    emitRemark(fileLocation)
+        << numGeneric
+        << " nodes of ai.onnx are kept as they are, without types that passes "
+           "could use; the first is "
+        << firstGeneric;
 }
 
 LogicalResult ModelImporter::importModel() {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "llvm/ADT/SetVector.h"
 #include <queue>
 
 using namespace amp::importer;
@@ -119,27 +120,34 @@ llvm::Error amp::importer::collectReadNames(StringRef graphBytes,
 
 /// The nodes of one cycle among those that were not `placed`, as text.
 static llvm::Error describeCycle(const GraphSpine &graph,
+                                 llvm::ArrayRef<NodeUses> uses,
                                  llvm::ArrayRef<std::vector<unsigned>> needs,
                                  const std::vector<bool> &placed) {
   unsigned current =
       std::find(placed.begin(), placed.end(), false) - placed.begin();
-  std::vector<unsigned> path;
+  llvm::SmallSetVector<unsigned, 8> path;
   // Each node left needs another one left, so this walk comes back to a node.
-  while (!llvm::is_contained(path, current)) {
-    path.push_back(current);
+  while (path.insert(current))
     current = *llvm::find_if(needs[current],
                              [&](unsigned node) { return !placed[node]; });
-  }
-  path.erase(path.begin(), llvm::find(path, current));
-  std::string text;
-  for (unsigned index : llvm::ArrayRef(path).take_front(8)) {
+  llvm::ArrayRef<unsigned> cycle = path.getArrayRef().drop_until(
+      [&](unsigned node) { return node == current; });
+  constexpr size_t maxTold = 8;
+  std::string text = "the graph has a cycle: ";
+  for (auto [position, index] : llvm::enumerate(cycle.take_front(maxTold))) {
     NodeSpine node;
     llvm::consumeError(scanNode(graph.nodes[index], node));
-    text += (text.empty() ? "" : ", ") + describeNode(node);
+    unsigned producer = cycle[(position + 1) % cycle.size()];
+    const StringRef *name =
+        llvm::find_if(uses[index].reads, [&](StringRef read) {
+          return llvm::is_contained(uses[producer].writes, read);
+        });
+    text += (position ? "; " : "") + describeNode(node) + " reads '" +
+            name->str() + "'";
   }
-  if (path.size() > 8)
-    text += " and " + std::to_string(path.size() - 8) + " more";
-  return llvm::createStringError("the graph has a cycle through " + text);
+  if (cycle.size() > maxTold)
+    text += " and so on over " + std::to_string(cycle.size()) + " nodes";
+  return llvm::createStringError(text);
 }
 
 /// Places nodes whose reads are all made, lowest index first.
@@ -178,7 +186,7 @@ sortNodes(const GraphSpine &graph, const Scope &scope,
         ready.push(user);
   }
   if (order.size() < count)
-    return describeCycle(graph, needs, placed);
+    return describeCycle(graph, uses, needs, placed);
   return order;
 }
 

@@ -28,6 +28,14 @@ Type ModelImporter::merge(StringRef name, Type declared, Type inferred) {
   return inferred;
 }
 
+/// Whether the text of an inference error is about sizes that do not go
+/// together, which wrong declarations of inputs cause, too; else the node
+/// itself is wrong.
+static bool isAboutShapes(StringRef problem) {
+  return problem.contains_insensitive("mismatch") ||
+         problem.contains_insensitive("incompatible dimension");
+}
+
 FailureOr<Fit> ModelImporter::inferResults(const NodeSpine &node,
                                            ArrayRef<unsigned> positions,
                                            Operation *op, const Scope &scope) {
@@ -52,7 +60,7 @@ FailureOr<Fit> ModelImporter::inferResults(const NodeSpine &node,
     else if (unknown.empty())
       unknown = name.empty() ? "(unnamed)" : name;
   }
-  if (!problem.empty() && !unknown.empty())
+  if (!problem.empty() && (!unknown.empty() || !isAboutShapes(problem)))
     return emitError(node) << "its types can't be inferred: " << problem;
   if (!problem.empty())
     emitWarning() << describeNode(node) << ": its types can't be inferred ("
