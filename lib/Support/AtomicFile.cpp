@@ -18,7 +18,9 @@ using llvm::Error;
 using llvm::StringRef;
 
 /// Handing data to the disk every so often overlaps the disk's work with ours.
-static constexpr uint64_t flushInterval = 64 << 20;
+static constexpr uint64_t flushInterval = 32 << 20;
+/// Bytes per system call, so that the above can happen in between.
+static constexpr size_t maxWrite = 8 << 20;
 
 Error AtomicFile::fail(StringRef what, int error) const {
   return llvm::createStringError(
@@ -118,11 +120,21 @@ static void skip(llvm::MutableArrayRef<struct iovec> &pieces, size_t count) {
   pieces.front().iov_len -= count;
 }
 
+/// One system call; the result is that of `writev`.
+static ssize_t writeSome(int fd, llvm::ArrayRef<struct iovec> pieces) {
+  if (pieces.front().iov_len >= maxWrite)
+    return ::write(fd, pieces.front().iov_base, maxWrite);
+  size_t size = 0, count = 0;
+  while (count < std::min<size_t>(pieces.size(), IOV_MAX) &&
+         size + pieces[count].iov_len <= maxWrite)
+    size += pieces[count++].iov_len;
+  return ::writev(fd, pieces.data(), count);
+}
+
 Error AtomicFile::write(llvm::MutableArrayRef<struct iovec> pieces) {
   skip(pieces, 0);
   while (!pieces.empty()) {
-    ssize_t count =
-        ::writev(fd, pieces.data(), std::min<size_t>(pieces.size(), IOV_MAX));
+    ssize_t count = writeSome(fd, pieces);
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0)

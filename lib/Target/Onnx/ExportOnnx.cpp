@@ -132,10 +132,8 @@ static void writeRest(amp::onnx::ModelOp model, WireBuffer &message) {
     return;
   if (ArrayAttr props = model.getMetadataPropsAttr()) {
     for (auto pair : props.getAsRange<ArrayAttr>()) {
-      ::onnx::StringStringEntryProto entry;
-      entry.set_key(cast<StringAttr>(pair[0]).str());
-      entry.set_value(cast<StringAttr>(pair[1]).str());
-      message.addMessage(ModelProto::kMetadataPropsFieldNumber, entry);
+      message.addPair(ModelProto::kMetadataPropsFieldNumber,
+                      cast<StringAttr>(pair[0]), cast<StringAttr>(pair[1]));
     }
   }
   if (std::optional<StringRef> verbatim = model.getVerbatim())

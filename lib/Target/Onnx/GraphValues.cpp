@@ -57,21 +57,29 @@ void GraphWriter::readVerbatim(Graph &graph) {
   index(GraphProto::kValueInfoFieldNumber, graph.verbatim.value_info());
 }
 
+/// The serialized TypeProto; empty for an unknown type.
+StringRef GraphWriter::getTypeBytes(Type type) {
+  auto [entry, isNew] = typeBytes.try_emplace(type);
+  if (isNew) {
+    TypeProto proto;
+    proto::exportType(type, proto);
+    proto.SerializeToString(&entry->second);
+  }
+  return entry->second;
+}
+
 void GraphWriter::writeValue(Graph &graph, unsigned field, StringAttr name,
                              Type type) {
-  ValueInfoProto value;
-  value.set_name(name.str());
-  if (!isa<amp::onnx::UnknownType>(type))
-    proto::exportType(type, *value.mutable_type());
   auto said = graph.said.find(field);
   const ValueInfoProto *more =
       said == graph.said.end() ? nullptr : said->second.lookup(name);
-  if (more) {
-    if (more->has_doc_string())
-      value.set_doc_string(more->doc_string());
-    *value.mutable_metadata_props() = more->metadata_props();
-    if (value.has_type())
-      mergeDenotations(more->type(), *value.mutable_type());
+  if (!more)
+    return graph.message.addPair(field, name, getTypeBytes(type));
+  ValueInfoProto value = *more;
+  value.clear_type();
+  if (!isa<amp::onnx::UnknownType>(type)) {
+    proto::exportType(type, *value.mutable_type());
+    mergeDenotations(more->type(), *value.mutable_type());
   }
   graph.message.addMessage(field, value);
 }

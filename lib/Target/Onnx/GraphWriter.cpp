@@ -73,7 +73,7 @@ LogicalResult GraphWriter::writeOperation(Operation &op, Graph &graph) {
 }
 
 LogicalResult GraphWriter::writeSite(NodeSite site, Graph &graph) {
-  NodeProto proto;
+  NodeProto &proto = scratch;
   buildNode(site, plan, proto);
   bool isOurs = site.output >= 0 || isa<CastOp>(site.op);
   if (isOurs && proto.name().empty())
@@ -94,24 +94,25 @@ LogicalResult GraphWriter::writeSite(NodeSite site, Graph &graph) {
             ArrayRef<int64_t>(constant.dims().data(), constant.dims_size()),
             proto::importElementType(constant.data_type(), context)));
   }
-  for (NodeProto &node : converted.nodes)
+  for (const NodeProto &node : converted.nodes)
     if (failed(writeNode(site.op, node, graph)))
       return failure();
   return success();
 }
 
-LogicalResult GraphWriter::writeNode(Operation *op, NodeProto &proto,
+LogicalResult GraphWriter::writeNode(Operation *op, const NodeProto &proto,
                                      Graph &graph) {
   auto isLarge = [](const AttributeProto &attribute) {
     return isGraphPlaceholder(attribute) || isTensorPlaceholder(attribute);
   };
-  auto &attributes = *proto.mutable_attribute();
-  if (llvm::none_of(attributes, isLarge)) {
+  if (llvm::none_of(proto.attribute(), isLarge)) {
     graph.message.addMessage(GraphProto::kNodeFieldNumber, proto);
     return success();
   }
+  // Bodies are written in between: `proto` may be used for their nodes.
   NodeProto rest = proto;
-  rest.clear_attribute();
+  google::protobuf::RepeatedPtrField<AttributeProto> attributes;
+  attributes.Swap(rest.mutable_attribute());
   WireBuffer node(arena);
   node.addFields(rest);
   for (const AttributeProto &attribute : attributes) {
@@ -186,11 +187,8 @@ void GraphWriter::writeData(const Payload &payload, WireBuffer &tensor) {
     return;
   if (external.location.empty() || payload.size() < external.threshold)
     return tensor.addBytes(TensorProto::kRawDataFieldNumber, payload);
-  auto addEntry = [&](StringRef key, const std::string &value) {
-    ::onnx::StringStringEntryProto entry;
-    entry.set_key(key.str());
-    entry.set_value(value);
-    tensor.addMessage(TensorProto::kExternalDataFieldNumber, entry);
+  auto addEntry = [&](StringRef key, StringRef value) {
+    tensor.addPair(TensorProto::kExternalDataFieldNumber, key, value);
   };
   addEntry("location", external.location);
   addEntry("offset", std::to_string(external.add(payload)));

@@ -56,8 +56,8 @@ private:
   // Nodes.
   mlir::LogicalResult writeOperation(mlir::Operation &op, Graph &graph);
   mlir::LogicalResult writeSite(NodeSite site, Graph &graph);
-  mlir::LogicalResult writeNode(mlir::Operation *op, ::onnx::NodeProto &proto,
-                                Graph &graph);
+  mlir::LogicalResult writeNode(mlir::Operation *op,
+                                const ::onnx::NodeProto &proto, Graph &graph);
   mlir::LogicalResult writeLargeAttribute(mlir::Operation *op,
                                           const ::onnx::AttributeProto &proto,
                                           WireBuffer &node);
@@ -85,10 +85,16 @@ private:
   void writeValue(Graph &graph, unsigned field, mlir::StringAttr name,
                   mlir::Type type);
 
+  llvm::StringRef getTypeBytes(mlir::Type type);
+
   FunctionPlan &plan;
   OpsetPlan &opsets;
   ExternalData &external;
   llvm::BumpPtrAllocator &arena;
+  /// The node being written; reused, which saves allocations.
+  ::onnx::NodeProto scratch;
+  /// Serialized types, most of which occur often.
+  llvm::DenseMap<mlir::Type, std::string> typeBytes;
   /// Data that had to be laid out anew.
   std::deque<llvm::SmallVector<char, 0>> laidOut;
 };

@@ -211,9 +211,7 @@ LogicalResult Names::claimOutputs(Block *block, func::FuncOp function,
     StringAttr known = get(value);
     if (auto initializer = dyn_cast_or_null<amp::onnx::InitializerOp>(producer);
         initializer && !known)
-      known = getResultName(
-          initializer->getResult(0),
-          StringAttr::get(context, OnnxDialect::getOutputsAttrName()));
+      known = getResultName(initializer->getResult(0), outputsKey);
     if (auto claimed = scope.claims.find(value); claimed != scope.claims.end())
       known = claimed->second;
     auto cast = dyn_cast_or_null<CastOp>(producer);
@@ -284,6 +282,7 @@ LogicalResult Names::nameGraph(Block *block, func::FuncOp function) {
 
 LogicalResult Names::build(func::FuncOp function, StringAttr verbatim) {
   context = function.getContext();
+  outputsKey = StringAttr::get(context, OnnxDialect::getOutputsAttrName());
   collect(function, verbatim);
   return nameGraph(&function.front(), function);
 }

@@ -76,6 +76,8 @@ private:
 
   const ConstantPlan &constants;
   mlir::MLIRContext *context = nullptr;
+  /// The attribute that lists an op's names, as a key that is fast to look up.
+  mlir::StringAttr outputsKey;
   llvm::DenseMap<mlir::Value, mlir::StringAttr> names;
   llvm::DenseMap<mlir::StringAttr, mlir::Value> values;
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<GraphOutput, 2>> outputs;

@@ -69,6 +69,23 @@ void WireBuffer::addString(unsigned field, llvm::StringRef value) {
   addLiteral(value.data(), value.size());
 }
 
+/// Bytes that a field of `size` bytes takes, for field numbers up to 15.
+static size_t getFieldSize(size_t size) {
+  char bytes[10];
+  return 1 + encodeVarint(size, bytes) + size;
+}
+
+void WireBuffer::addPair(unsigned field, llvm::StringRef first,
+                         llvm::StringRef second) {
+  size_t size = getFieldSize(first.size());
+  if (!second.empty())
+    size += getFieldSize(second.size());
+  addHeader(field, delimited, size);
+  addString(1, first);
+  if (!second.empty())
+    addString(2, second);
+}
+
 void WireBuffer::addFields(llvm::StringRef bytes) {
   addLiteral(bytes.data(), bytes.size());
 }

@@ -41,6 +41,9 @@ public:
   void addString(unsigned field, llvm::StringRef value);
   void addMessage(unsigned field, const google::protobuf::MessageLite &message);
   void addBytes(unsigned field, const Payload &payload);
+  /// A message of two fields, numbers 1 and 2, of bytes; the second is left out
+  /// when empty.
+  void addPair(unsigned field, llvm::StringRef first, llvm::StringRef second);
   /// `inner` is used up.
   void addMessage(unsigned field, WireBuffer &&inner);
 
