@@ -10,6 +10,7 @@
 #include <csignal>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace amp;
@@ -156,6 +157,24 @@ TEST_F(AtomicFileTest, failed_write_leaves_the_old_file) {
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_NE(message.find("File too large"), std::string::npos) << message;
+  EXPECT_EQ(read("out"), "old");
+  EXPECT_EQ(countFiles(), 1u);
+}
+
+TEST_F(AtomicFileTest, signal_removes_the_temporary_file) {
+  put("out", "old");
+  pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    auto file = AtomicFile::create(getPath("out"));
+    bool good = file && !(*file)->write(llvm::StringRef("half of"));
+    std::raise(good ? SIGTERM : SIGABRT);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
   EXPECT_EQ(read("out"), "old");
   EXPECT_EQ(countFiles(), 1u);
 }
