@@ -21,11 +21,12 @@ void AmpDialect::initialize() {
 //===----------------------------------------------------------------------===//
 
 DecisionAttr amp::getDecision(Operation *op) {
-  return op->getAttrOfType<DecisionAttr>(AmpDialect::getDecisionAttrName());
+  return dyn_cast_or_null<DecisionAttr>(
+      op->getDiscardableAttr(AmpDialect::getDecisionAttrName()));
 }
 
 void amp::setDecision(Operation *op, DecisionAttr decision) {
-  op->setAttr(AmpDialect::getDecisionAttrName(), decision);
+  op->setDiscardableAttr(AmpDialect::getDecisionAttrName(), decision);
 }
 
 /// One entry per value, and types only for values that may change.

@@ -82,13 +82,20 @@ static void setGraph(Block *block, DictionaryAttr graph) {
 }
 
 void amp::updateDeclaredTypes(func::FuncOp function, ArrayRef<Value> values) {
-  llvm::MapVector<Block *, TypesByName> typesByBlock;
+  // Null for graphs that declare nothing.
+  llvm::MapVector<Block *, std::unique_ptr<TypesByName>> typesByBlock;
   for (Value value : values) {
+    Block *block = value.getParentBlock();
+    auto [it, isNew] = typesByBlock.insert({block, nullptr});
+    if (isNew && declaresTypes(getGraph(block)))
+      it->second = std::make_unique<TypesByName>();
+    if (!it->second)
+      continue;
     StringRef name = onnx::getValueName(value);
-    if (!name.empty() && declaresTypes(getGraph(value.getParentBlock())))
-      typesByBlock[value.getParentBlock()][name] =
-          onnx::getTensorElementType(value.getType());
+    if (!name.empty())
+      (*it->second)[name] = onnx::getTensorElementType(value.getType());
   }
   for (auto &[block, types] : typesByBlock)
-    setGraph(block, retypeGraph(getGraph(block), types));
+    if (types)
+      setGraph(block, retypeGraph(getGraph(block), *types));
 }

@@ -236,7 +236,7 @@ struct WriteReport : amp::impl::WriteReportPassBase<WriteReport> {
       }
     if (!keepDecisions)
       module.walk([](Operation *op) {
-        op->removeAttr(AmpDialect::getDecisionAttrName());
+        op->removeDiscardableAttr(AmpDialect::getDecisionAttrName());
       });
   }
 
