@@ -76,8 +76,11 @@ void GraphWriter::writeValue(Graph &graph, unsigned field, StringAttr name,
   if (!more)
     return graph.message.addPair(field, name, getTypeBytes(type));
   ValueInfoProto value = *more;
-  value.clear_type();
-  if (!isa<amp::onnx::UnknownType>(type)) {
+  // What the file says is right as long as it says the same.
+  bool saysType = more->has_type() &&
+                  proto::importType(more->type(), type.getContext()) == type;
+  if (!saysType) {
+    value.clear_type();
     proto::exportType(type, *value.mutable_type());
     mergeDenotations(more->type(), *value.mutable_type());
   }

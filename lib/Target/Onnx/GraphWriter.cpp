@@ -291,6 +291,9 @@ FailureOr<WireBuffer> GraphWriter::write(Block *block) {
     if (failed(writeOperation(op, graph)))
       return failure();
   Operation *terminator = block->getTerminator();
+  if (!isa<amp::onnx::YieldOp, func::ReturnOp>(terminator))
+    return terminator->emitError() << "'" << terminator->getName()
+                                   << "' cannot end a graph of an ONNX file";
   for (auto [index, output] : llvm::enumerate(plan.names.getOutputs(block)))
     if (output.needsIdentity &&
         failed(writeSite({terminator, static_cast<int>(index)}, graph)))

@@ -282,6 +282,16 @@ static std::optional<int64_t> getImported(amp::onnx::ModelOp model) {
   return version;
 }
 
+/// Training graphs are written as they are, for the opset they were made for.
+static void warnOfTraining(amp::onnx::ModelOp model) {
+  ::onnx::ModelProto verbatim;
+  if (model && model.getVerbatim() &&
+      verbatim.ParseFromString(model.getVerbatim()->str()) &&
+      verbatim.training_info_size() > 0)
+    model.emitWarning("the opset changes, but the graphs of training_info are "
+                      "not converted to it");
+}
+
 LogicalResult OpsetPlan::choose(func::FuncOp function, amp::onnx::ModelOp model,
                                 int64_t requested) {
   SmallVector<NodeSite> sites = collectSites(function, plan);
@@ -290,8 +300,9 @@ LogicalResult OpsetPlan::choose(func::FuncOp function, amp::onnx::ModelOp model,
   // Before imports came with IR version 3, opset 1 was meant.
   if (!imported && model && model.getOpsets().empty() && irVersion < 3)
     imported = 1;
+  // Nodes that the file has without an import are kept like that.
   added = !imported && llvm::any_of(sites, [](NodeSite site) {
-    return !getDefaultOpType(site).empty();
+    return site.output >= 0 || !isa<amp::onnx::NodeOp>(site.op);
   });
   own = imported.value_or(model ? getNewestOpset(irVersion) : defaultOpset);
   opset = requested ? requested : own;
@@ -314,6 +325,8 @@ LogicalResult OpsetPlan::choose(func::FuncOp function, amp::onnx::ModelOp model,
       again = true;
     }
   }
+  if (opset != own)
+    warnOfTraining(model);
   if (!model)
     irVersion = ::getIrVersion(opset);
   else if (opset > own || added)
