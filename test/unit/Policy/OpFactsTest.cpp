@@ -62,7 +62,7 @@ TEST(OpFacts, TellWhatPassesAsk) {
 
 TEST(OpFacts, HaveDefaultsForOperatorsNotNamed) {
   OpFacts facts = OpFacts::builtin();
-  const OpFact &fact = facts.lookup("MatMul");
+  const OpFact &fact = facts.lookup("Relu");
   EXPECT_EQ(fact.primary, 0u);
   EXPECT_TRUE(fact.fixedSlots.empty());
   EXPECT_TRUE(fact.dtypeAttr.empty());

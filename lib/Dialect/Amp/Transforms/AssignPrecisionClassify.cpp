@@ -94,17 +94,22 @@ void Assigner::classifyOp(Node &node) {
   node.keeps = hasHalf || !decides;
 }
 
-/// A constant that is only moved is still one.
+/// A constant that is only moved, by constants, is still one.
 void Assigner::followConstants(const Node &node) {
   if (node.opClass != OpClass::Move || node.keeps)
     return;
   uint32_t root = none;
-  for (const Slot &slot : graph.operandsOf(node)) {
-    if (!slot.eligible || !contains(node.info->followed, slot.var))
+  for (Value operand : node.op->getOperands()) {
+    uint32_t value = graph.lookup(operand);
+    if (value == none || graph.values[value].declared != Kind::F32) {
+      if (!isa_and_nonnull<onnx::InitializerOp, onnx::ConstantOp>(
+              operand.getDefiningOp()))
+        return;
       continue;
-    if (root != none || !graph.values[slot.value].isConstant())
+    }
+    if (root != none || !graph.values[value].isConstant())
       return;
-    root = graph.values[slot.value].root;
+    root = graph.values[value].root;
   }
   for (const Slot &slot : graph.resultsOf(node))
     graph.values[slot.value].root = root;
