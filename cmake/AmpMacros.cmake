@@ -15,6 +15,10 @@ function(amp_configure_target name exceptions)
                                            -fno-sanitize=vptr,function -fno-sanitize-recover=undefined)
     target_link_options(${name} PUBLIC -fsanitize=${AMP_SANITIZE})
   endif()
+  # The rooms that read untrusted protobuf tell libFuzzer what it covers.
+  if(AMP_BUILD_FUZZERS AND AMP_SANITIZE AND exceptions)
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
   target_link_options(${name} PUBLIC -fuse-ld=lld -Wl,--gc-sections)
 endfunction()
 

@@ -407,8 +407,20 @@ LogicalResult ModelImporter::importMainGraph(StringRef bytes) {
 // Graph attributes
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-ModelImporter::addBodyArguments(const GraphSpine &graph, Block *block,
+/// A body was made for the shapes that it declares: they are taken when only
+/// shapes contradict what the operands say.
+Type ModelImporter::mergeArgument(StringRef name, Type declared, Type known) {
+  bool sameElement = isKnown(declared) && isKnown(known) &&
+                     amp::onnx::getTensorElementType(declared) ==
+                         amp::onnx::getTensorElementType(known);
+  if (!sameElement || amp::onnx::mergeTypes(declared, known))
+    return merge(name, declared, known);
+  emitWarning() << "argument '" << name << "' is declared as " << declared
+                << ", but is given a value of type " << known;
+  return declared;
+}
+
+LogicalResult ModelImporter::addBodyArguments(const GraphSpine &graph, Block *block,
                                 ArrayRef<Type> known, Scope &scope,
                                 SmallVectorImpl<Attribute> &names) {
   for (auto [position, bytes] : llvm::enumerate(graph.inputs)) {
@@ -420,9 +432,7 @@ ModelImporter::addBodyArguments(const GraphSpine &graph, Block *block,
       FailureOr<DeclaredType> declared = readType(*info.type);
       if (failed(declared))
         return failure();
-      type = merge(info.name,
-                   isa<UnknownType>(declared->type) ? Type() : declared->type,
-                   type);
+      type = mergeArgument(info.name, declared->type, type);
     }
     names.push_back(builder.getStringAttr(info.name));
     Location location =
