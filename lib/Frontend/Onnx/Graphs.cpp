@@ -420,7 +420,8 @@ Type ModelImporter::mergeArgument(StringRef name, Type declared, Type known) {
   return declared;
 }
 
-LogicalResult ModelImporter::addBodyArguments(const GraphSpine &graph, Block *block,
+LogicalResult
+ModelImporter::addBodyArguments(const GraphSpine &graph, Block *block,
                                 ArrayRef<Type> known, Scope &scope,
                                 SmallVectorImpl<Attribute> &names) {
   for (auto [position, bytes] : llvm::enumerate(graph.inputs)) {

@@ -85,6 +85,8 @@ private:
   /// operands tell the types of the body's arguments.
   mlir::LogicalResult importBody(StringRef bytes, mlir::Region &region,
                                  mlir::Operation *op, const Scope &parent);
+  mlir::Type mergeArgument(StringRef name, mlir::Type declared,
+                           mlir::Type known);
   mlir::LogicalResult
   addBodyArguments(const GraphSpine &graph, mlir::Block *block,
                    llvm::ArrayRef<mlir::Type> known, Scope &scope,

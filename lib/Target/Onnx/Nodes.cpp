@@ -64,12 +64,11 @@ ElementsAttr amp::onnx_export::getTensorAttribute(Operation *op,
       op->getInherentAttr(name).value_or(Attribute()));
 }
 
-/// The name that the tensor in an attribute has; empty when it has none.
-static StringRef getTensorName(Operation *op, StringRef attribute) {
+/// The name that the tensor in an attribute has, if any; it may be empty.
+static StringAttr getTensorName(Operation *op, StringRef attribute) {
   auto names =
       op->getAttrOfType<DictionaryAttr>(OnnxDialect::getTensorNamesAttrName());
-  auto name = names ? names.getAs<StringAttr>(attribute) : StringAttr();
-  return name ? name.getValue() : StringRef();
+  return names ? names.getAs<StringAttr>(attribute) : StringAttr();
 }
 
 static void buildAttribute(Operation *op, StringRef name, Attribute value,
@@ -82,7 +81,7 @@ static void buildAttribute(Operation *op, StringRef name, Attribute value,
   } else {
     proto::exportAttribute(value, attribute);
   }
-  if (StringRef tensorName = getTensorName(op, name); !tensorName.empty())
+  if (StringAttr tensorName = getTensorName(op, name))
     attribute.mutable_t()->set_name(tensorName.str());
 }
 
@@ -111,7 +110,7 @@ static void buildSchemaNode(amp::onnx::SchemaOpInterface schemaOp,
     // Whatever form the constant had, its narrow one is a tensor.
     AttributeProto &attribute = addAttribute(proto, "value");
     attribute.set_type(AttributeProto::TENSOR);
-    if (StringRef name = getTensorName(op, "value"); !name.empty())
+    if (StringAttr name = getTensorName(op, "value"))
       attribute.mutable_t()->set_name(name.str());
     return;
   }
