@@ -7,6 +7,7 @@
 
 #include "ModelFile.h"
 #include "amp/Frontend/Onnx/ImportOnnx.h"
+#include "amp/Support/AtomicFile.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,7 +15,6 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -22,15 +22,14 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace amp;
 
 namespace {
 
-LogicalResult fail(StringRef path, const Twine &message) {
-  llvm::errs() << "amp-opt: " << path << ": " << message << '\n';
+LogicalResult fail(const Twine &message) {
+  llvm::errs() << "amp-opt: error: " << message << '\n';
   return failure();
 }
 
@@ -110,26 +109,58 @@ LogicalResult runPasses(ModuleOp module, const MlirOptMainConfig &config) {
   return success(verifyEach || pm.size() == 0 || succeeded(verify(module)));
 }
 
-LogicalResult writeMlir(ModuleOp module, StringRef path, bool bytecode) {
-  std::string message;
-  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(path, &message);
+/// Stream into an atomic file; the first error ends the writing and is kept.
+class AtomicStream : public llvm::raw_ostream {
+public:
+  explicit AtomicStream(AtomicFile &file) : file(file) {}
+  ~AtomicStream() override { flush(); }
+
+  /// The first error, if any.
+  llvm::Error takeError() {
+    flush();
+    return std::move(error);
+  }
+
+private:
+  void write_impl(const char *data, size_t size) override {
+    position += size;
+    if (!error)
+      error = file.write(StringRef(data, size));
+  }
+  uint64_t current_pos() const override { return position; }
+
+  AtomicFile &file;
+  uint64_t position = 0;
+  llvm::Error error = llvm::Error::success();
+};
+
+/// Lets `print` write the file `path`; nothing of it appears unless all of it
+/// could be written.
+LogicalResult
+writeFile(StringRef path,
+          llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) {
+  llvm::Expected<std::unique_ptr<AtomicFile>> file = AtomicFile::create(path);
   if (!file)
-    return fail(path, message);
-  if (bytecode) {
-    if (failed(writeBytecodeToFile(module, file->os())))
-      return failure();
-  } else {
-    module.print(file->os());
-    file->os() << '\n';
-  }
-  file->os().flush();
-  if (file->os().has_error()) {
-    std::error_code error = file->os().error();
-    file->os().clear_error();
-    return fail(path, "cannot write: " + error.message());
-  }
-  file->keep();
+    return fail(llvm::toString(file.takeError()));
+  AtomicStream stream(**file);
+  LogicalResult printed = print(stream);
+  if (llvm::Error error = stream.takeError())
+    return fail(llvm::toString(std::move(error)));
+  if (failed(printed))
+    return failure();
+  if (llvm::Error error = AtomicFile::commit(file->get()))
+    return fail(llvm::toString(std::move(error)));
   return success();
+}
+
+LogicalResult writeMlir(ModuleOp module, StringRef path, bool bytecode) {
+  return writeFile(path, [&](llvm::raw_ostream &os) {
+    if (bytecode)
+      return writeBytecodeToFile(module, os);
+    module.print(os);
+    os << '\n';
+    return success();
+  });
 }
 
 LogicalResult writeModule(ModuleOp module, StringRef path, FileKind kind,
@@ -180,9 +211,9 @@ LogicalResult amp::processFile(StringRef input, StringRef output, FileKind emit,
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(
       input, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return fail(input, "cannot read: " + buffer.getError().message());
+    return fail(input + ": cannot read: " + buffer.getError().message());
   if ((*buffer)->getBufferSize() == 0)
-    return fail(input, "the file is empty");
+    return fail(input + ": the file is empty");
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   bool isOnnx = isOnnxModel((*buffer)->getBuffer());
   FileKind kind = emit != FileKind::Unknown     ? emit
@@ -194,15 +225,10 @@ LogicalResult amp::processFile(StringRef input, StringRef output, FileKind emit,
                          exportOptions, config, registry);
 
   config.emitBytecode(kind == FileKind::Bytecode);
-  std::string message;
-  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);
-  if (!file)
-    return fail(output, message);
   // The parser wants a terminating zero.
   auto text = llvm::MemoryBuffer::getMemBufferCopy(
       (*buffer)->getBuffer(), (*buffer)->getBufferIdentifier());
-  if (failed(MlirOptMain(file->os(), std::move(text), registry, config)))
-    return failure();
-  file->keep();
-  return success();
+  return writeFile(output, [&](llvm::raw_ostream &os) {
+    return MlirOptMain(os, std::move(text), registry, config);
+  });
 }

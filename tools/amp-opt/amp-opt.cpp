@@ -85,8 +85,8 @@ bool isLintOnly(ArrayRef<char *> arguments) {
 
 int explain(StringRef op) {
   if (llvm::Error error = amp::explainOp(op, llvm::outs())) {
-    llvm::errs() << "amp-opt: --explain: " << llvm::toString(std::move(error))
-                 << '\n';
+    llvm::errs() << "amp-opt: error: --explain: "
+                 << llvm::toString(std::move(error)) << '\n';
     return 1;
   }
   return 0;
@@ -102,8 +102,9 @@ int run(int argc, char **argv) {
   std::vector<std::string> arguments =
       expandReport(ArrayRef(argv, argc), unusedReport);
   if (unusedReport) {
-    llvm::errs() << "amp-opt: --report needs --autocast: it says what autocast "
-                    "decided\n";
+    llvm::errs()
+        << "amp-opt: error: --report needs --autocast: it says what autocast "
+           "decided\n";
     return 1;
   }
   std::vector<char *> raw;
