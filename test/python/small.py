@@ -40,6 +40,13 @@ def nodes(proto, op_type):
     return [n for g in structure.all_graphs(proto.graph) for n in g.node if n.op_type == op_type]
 
 
+def same_nodes(have, want):
+    """Asserts that two models have the same nodes, field for field."""
+    import canonical
+    found = canonical.difference([canonical.node_form(n) for n in have.graph.node], [canonical.node_form(n) for n in want.graph.node])
+    assert found is None, found
+
+
 class Converted:
     """The result of a conversion: `model`, `types` by value name, `report`, `stderr`."""
 

@@ -118,10 +118,19 @@ def _dims(value):
     return [d.dim_value if d.HasField("dim_value") else (d.dim_param or "?") for d in tensor.shape.dim]
 
 
+def _public(model, kind, original):
+    """Inputs or outputs of the interface. Before IR version 4 a file had to list its initializers as inputs: they are none."""
+    values = getattr(model.graph, kind)
+    if kind == "output" or original.ir_version >= 4:
+        return list(values)
+    initializers = {t.name for t in model.graph.initializer}
+    return [v for v in values if v.name not in initializers]
+
+
 def interface(original, converted):
     """Demand 3: public inputs and outputs keep name, type and shape."""
     for kind in ("input", "output"):
-        old, new = getattr(original.graph, kind), getattr(converted.graph, kind)
+        old, new = _public(original, kind, original), _public(converted, kind, original)
         if [v.name for v in old] != [v.name for v in new]:
             yield f"demand 3: {kind}s are {[v.name for v in new]}, but were {[v.name for v in old]}"
             continue

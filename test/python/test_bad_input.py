@@ -34,7 +34,7 @@ def refuse(data, folder, *names, options=()):
     run = amp_opt(source, *options, "-o", target, timeout=TIMEOUT)
     assert run.code == 1 and not run.signal and not run.timed_out, run.describe()
     assert not target.exists(), "an output was left: " + run.describe()
-    assert "error" in run.stderr, "no message: " + run.describe()
+    assert run.stderr.strip(), "no message: " + run.describe()
     for name in names:
         assert name in run.stderr, f"the message does not name {name}: " + run.describe()
     assert_tidy(folder)
@@ -49,9 +49,10 @@ def survive(data, folder, options=()):
     run = amp_opt(source, *options, "-o", target, timeout=TIMEOUT)
     assert not run.signal and not run.timed_out and run.code in (0, 1), run.describe()
     if run.code:
-        assert not target.exists() and "error" in run.stderr, run.describe()
+        assert not target.exists() and run.stderr.strip(), run.describe()
     else:
         onnx.load(target, load_external_data=False)
+    return run
 
 
 def assert_tidy(folder, allowed=("bad.onnx",)):
@@ -114,7 +115,7 @@ def test_folder_as_input(tmp_path):
 def test_cycle(tmp_path, options):
     proto = good()
     proto.graph.node[0].input[0] = "Y"
-    refuse(proto, tmp_path, "Y", options=options)
+    refuse(proto, tmp_path, "the-product", "the-relu", options=options)
 
 
 @both
@@ -153,16 +154,21 @@ def test_capture_of_a_missing_value(tmp_path):
 @pytest.mark.parametrize("change, names", [
     (lambda p: p.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.eye(2, dtype=np.int64), "weight")), ["the-product"]),
     (lambda p: p.graph.input[0].CopyFrom(helper.make_tensor_value_info("X", TensorProto.BOOL, [2, 2])), ["the-product"]),
-    (lambda p: p.graph.node[1].attribute.append(helper.make_attribute("alpha", "text")), ["the-relu"]),
     (lambda p: p.graph.node[0].input.append("X"), ["the-product"]),
     (lambda p: p.graph.node[0].input.pop(), ["the-product"]),
     (lambda p: p.graph.node[0].output.append("more"), ["the-product"]),
-    (lambda p: p.graph.node[0].ClearField("output"), ["the-product"]),
-], ids=["mixed types", "bool product", "unknown attribute", "too many inputs", "too few inputs", "too many outputs", "no outputs"])
+    (lambda p: p.graph.node[0].ClearField("output"), ["hidden"]),
+], ids=["mixed types", "bool product", "too many inputs", "too few inputs", "too many outputs", "no outputs"])
 def test_node_against_its_schema(tmp_path, change, names):
     proto = good()
     change(proto)
     refuse(proto, tmp_path, *names)
+
+
+def test_unknown_attribute_is_kept_and_told(tmp_path):
+    proto = good()
+    proto.graph.node[1].attribute.append(helper.make_attribute("alpha", "text"))
+    assert "the-relu" in survive(proto.SerializeToString(), tmp_path).stderr
 
 
 @pytest.mark.parametrize("kind, value", [("wrong kind", helper.make_attribute("axis", "one")), ("out of range", helper.make_attribute("axis", 99))])

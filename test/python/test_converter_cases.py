@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from small import BF16, F16, F32, NARROW, STEP, close, exact, floats, identity, make_model, model, node_producing, nodes
+from small import BF16, F16, F32, NARROW, STEP, close, exact, floats, identity, make_model, model, node_producing, nodes, same_nodes
 
 both = pytest.mark.parametrize("dtype", ["f16", "bf16"])
 RNG = np.random.default_rng(5)
@@ -44,7 +44,7 @@ def agrees(lower, source, result, dtype, factor=4.0, **feeds):
 @both
 def test_no_narrow_op_leaves_the_graph(lower, dtype):
     source = chain("Relu", "Exp", "Neg")
-    assert lower(source, dtype).model.graph.node == source.graph.node
+    same_nodes(lower(source, dtype).model, source)
 
 
 @pytest.mark.parametrize("elem", [F16, TensorProto.DOUBLE], ids=["already half", "double"])
@@ -54,7 +54,7 @@ def test_other_types_are_left_alone(lower, elem):
                               [helper.make_tensor_value_info("X", elem, [4, 8])], [helper.make_tensor_value_info("Y", elem, [4, 8])],
                               [numpy_helper.from_array(array, "W")])
     source = make_model(graph)
-    assert lower(source, "f16").model.graph.node == source.graph.node
+    same_nodes(lower(source, "f16").model, source)
 
 
 @pytest.mark.parametrize("ops, casts", [
@@ -258,10 +258,9 @@ def test_dynamic_shapes(lower, dtype):
 
 @pytest.mark.parametrize("text, want", [
     ("g (float[4] X) => (float[4] Y) { Y = Cast<to=1>(X) }", [0.1, 70000, -2, 3]),
-    ("g (float[4] X) => (float16[4] Y) { Y = Cast<to=10>(X) }", np.array([0.1, 70000, -2, 3], np.float32).astype(np.float16)),
-    ("g (float[4] X) => (float[4] Y) { a = Cast<to=10>(X) b = Cast<to=1>(a) c = Cast<to=11>(b) Y = Cast<to=1>(c) }", np.float16([0.1, 70000, -2, 3]).astype(np.float32)),
+    ("g (float[4] X) => (float16[4] Y) { Y = Cast<to=10>(X) }", np.array([0.1, np.inf, -2, 3], np.float16)),
+    ("g (float[4] X) => (float[4] Y) { a = Cast<to=10>(X) b = Cast<to=1>(a) c = Cast<to=11>(b) Y = Cast<to=1>(c) }", np.array([0.1, np.inf, -2, 3], np.float16).astype(np.float32)),
 ], ids=["input to output", "to half output", "chain"])
-@pytest.mark.filterwarnings("ignore:overflow")
 def test_casts_of_the_user(lower, text, want):
     exact(lower(model(text)).run(X=floats(0.1, 70000, -2, 3))["Y"], want)
 

@@ -48,7 +48,7 @@ def _work(item, pool):
 
 
 @pytest.mark.job.with_args(_work)
-@pytest.mark.parametrize("case, what", _parameters())
+@pytest.mark.parametrize("case, what", list(_parameters()))
 @both
 def test_real(case, what, dtype, ahead, request):
     verdict = ahead.result(request.node)

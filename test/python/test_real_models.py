@@ -35,7 +35,7 @@ def _autocast(item, pool):
 
 
 @pytest.mark.job.with_args(_round_trip)
-@pytest.mark.parametrize("case", _parameters())
+@pytest.mark.parametrize("case", list(_parameters()))
 def test_round_trip(case, ahead, request, record):
     verdict = ahead.result(request.node)
     record("real models, round trip", f"judged by {verdict['how'].split(' ')[0]}")
@@ -44,7 +44,7 @@ def test_round_trip(case, ahead, request, record):
 
 @pytest.mark.job.with_args(_autocast)
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
-@pytest.mark.parametrize("case", _parameters())
+@pytest.mark.parametrize("case", list(_parameters()))
 def test_autocast(case, dtype, ahead, request, record):
     verdict = ahead.result(request.node)
     record(f"real models, {dtype}", f"judged by {verdict['how'].split(' ')[0]}")
