@@ -10,6 +10,10 @@ class CannotRun(Exception):
     """The engine does not run this model: no kernel, an unknown op, an invalid model."""
 
 
+class CannotLoad(CannotRun):
+    """No inputs will help: the model as such is refused."""
+
+
 #: Ops whose result is drawn at random, so that two models cannot be compared.
 RANDOM_OPS = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"}
 
@@ -40,7 +44,7 @@ def ort_session(model, optimise):
     try:
         return ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise CannotRun(f"ONNX Runtime does not load it: {str(error)[:300]}") from None
+        raise CannotLoad(f"ONNX Runtime does not load it: {str(error)[:300]}") from None
 
 
 def run_ort(model, feeds, optimise="off"):

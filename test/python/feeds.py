@@ -10,6 +10,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 #: Sizes tried for a dimension the model leaves open, until the model runs.
 SIZES = (2, 1, 4, 8, 16, 32, 64)
+#: Inputs of more elements are not tried.
+MOST_ELEMENTS = 1 << 22
 #: Shapes tried for an input without rank.
 RANKS = ((), (1,), (2, 2), (1, 3, 8, 8))
 
@@ -113,6 +115,8 @@ def random_feeds(model, name="", seed=0, size=2, rank=()):
         dtype = np.dtype(object) if tensor.elem_type == TensorProto.STRING else np.dtype(
             helper.tensor_dtype_to_np_dtype(tensor.elem_type))
         shape = settings.get("shapes", {}).get(value.name) or _shape(tensor, settings.get("sizes", {}), size, rank)
+        if np.prod(shape, dtype=float) > MOST_ELEMENTS:
+            raise ValueError(f"input '{value.name}' of shape {list(shape)} is too large")
         array = _random(rng, dtype, shape, bounds.get(value.name, bounds.get("")))
         feeds[value.name] = [array] if value.type.WhichOneof("value") == "sequence_type" else np.asarray(array)
     return feeds
@@ -127,8 +131,15 @@ def candidates(model, name="", folder=None, seed=0):
         not value.type.tensor_type.HasField("shape") or
         any(not dim.HasField("dim_value") or dim.dim_value < 0 for dim in value.type.tensor_type.shape.dim)
         for value in model.graph.input if value.type.WhichOneof("value") == "tensor_type")
+    made = 0
     for size in SIZES if open_dims else SIZES[:1]:
-        yield random_feeds(model, name, seed, size)
+        try:
+            yield random_feeds(model, name, seed, size)
+            made += 1
+        except ValueError:
+            if not made:
+                raise
+            break
     if any(not v.type.tensor_type.HasField("shape") for v in model.graph.input if v.type.HasField("tensor_type")):
         for rank in RANKS[1:]:
             yield random_feeds(model, name, seed, 2, rank)

@@ -35,6 +35,9 @@ def _reference_run(model, source, name, folder):
             try:
                 run = engines.run_ort(source, values) if engine == "ort" else engines.run_reference(model, values)
                 return engine, values, run
+            except engines.CannotLoad as error:
+                reason = str(error)
+                break
             except engines.CannotRun as error:
                 reason = str(error)
     return None, None, reason
