@@ -9,6 +9,7 @@ import pytest
 import corpus
 import flows
 from harness import FULL
+from test_real_models import known_overflow
 
 #: Drawn more often into the sample: what converters are known to trip over.
 HARD = ("loop", "if_", "scan", "sequence", "optional", "resize", "softmax", "batchnorm", "layer_normalization", "attention", "lstm",
@@ -61,6 +62,7 @@ def test_autocast(case, dtype, ahead, request, record):
     record(f"autocast {dtype}", f"models judged by {verdict['how'].split(' ')[0]}")
     if verdict.get("narrow"):
         record(f"autocast {dtype}", "models with narrow heavy ops")
+    known_overflow(case, dtype, verdict)
     assert not verdict["problems"], "\n".join(verdict["problems"])
 
 

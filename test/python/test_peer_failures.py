@@ -10,7 +10,7 @@ from onnx import helper
 import corpus
 import flows
 from small import F32, NARROW, close, exact, floats, identity, model, nodes
-from test_real_models import tolerance
+from test_real_models import known_overflow, tolerance
 
 both = pytest.mark.parametrize("dtype", ["f16", "bf16"])
 
@@ -52,6 +52,7 @@ def _work(item, pool):
 @both
 def test_real(case, what, dtype, ahead, request):
     verdict = ahead.result(request.node)
+    known_overflow(case, dtype, verdict)
     assert not verdict["problems"], f"{what}:\n" + "\n".join(verdict["problems"])
     if verdict["source"]["heavy"]:
         assert verdict["narrow"], "nothing became narrow"

