@@ -91,6 +91,13 @@ func.func @unknown_attribute(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// expected-error @below {{expects 'amp.removed_casts' to be an i64 on a function, but got 1 : i32}}
+func.func @count_of_another_type() attributes {amp.removed_casts = 1 : i32} {
+  return
+}
+
+// -----
+
 // expected-error @below {{expects f16, bf16, f32 or _ for an operand or result, but got 'f64'}}
 #d = #amp.decision<wide (f64) -> (f64), rule = table>
 

@@ -40,6 +40,21 @@ func.func @keep_round_trip_through_narrow_onnx_cast(%x: tensor<4xf32>) -> tensor
 
 // -----
 
+// Nobody reads the user's widening cast any more: it goes, too, and is counted.
+// CHECK-LABEL: func.func @remove_round_trip_and_onnx_cast
+// CHECK-SAME:    %[[X:.+]]: tensor<4xf16>
+// CHECK-SAME:    amp.removed_casts = 1 : i64
+//  CHECK-NEXT:   onnx.Relu(%[[X]])
+//  CHECK-NEXT:   return
+func.func @remove_round_trip_and_onnx_cast(%x: tensor<4xf16>) -> tensor<4xf16> {
+  %0 = onnx.Cast(%x) {to = 1 : i64} : (tensor<4xf16>) -> tensor<4xf32>
+  %1 = amp.cast %0 : tensor<4xf32> to tensor<4xf16>
+  %2 = onnx.Relu(%1) : (tensor<4xf16>) -> tensor<4xf16>
+  return %2 : tensor<4xf16>
+}
+
+// -----
+
 // Two graph outputs stay two values.
 // CHECK-LABEL: func.func @keep_named_casts_apart
 //       CHECK:   amp.cast {{.*}}onnx.outputs = ["a"]

@@ -8,6 +8,7 @@
 
 // The decisions go when they have been reported.
 // CHECK-LABEL: func.func @report
+//   CHECK-NOT:   amp.removed_casts
 //   CHECK-NOT:   amp.decision
 //
 // KEEP-LABEL: func.func @report
@@ -16,7 +17,7 @@
 // The constant: 70000 is beyond f16, 1e-9 becomes zero.
 // JSON:      {
 // JSON-NEXT:  "version": 1,
-// JSON-NEXT:  "summary": {"ops":3,"narrow":1,"wide":1,"kept":1,"rules":{"table":2,"deny":1},"casts":2,
+// JSON-NEXT:  "summary": {"ops":3,"narrow":1,"wide":1,"kept":1,"rules":{"table":2,"deny":1},"casts":2,"casts_removed":3,
 // JSON-SAME:    "bytes":{"before":84,"after":62},
 // JSON-SAME:    "constants_narrowed":2,"constants_changed":2,"constant_bytes":{"before":40,"after":20}},
 // JSON-NEXT:  "ops": [
@@ -31,7 +32,7 @@
 // JSON-NEXT: }
 
 // TEXT:      3 ops: 1 narrow, 1 in float32, 1 keep their types
-// TEXT-NEXT: 2 casts; 2 constants narrowed, 2 of them changed beyond rounding
+// TEXT-NEXT: 2 casts added, 3 removed; 2 constants narrowed, 2 of them changed beyond rounding
 // TEXT-NEXT: the ops read and write 62 B of floats, before 84 B; constants take 20 B, before 40 B
 // TEXT:      constants that changed beyond rounding:
 // TEXT-NEXT:   'w': of 6 values in f16, 1 became infinite, 2 became zero
@@ -40,7 +41,7 @@
 // TEXT-NEXT:   proj: MatMul (f16, f16) -> (f16), narrow, table, 1 cast, 44 B to 22 B: Contraction.
 // TEXT-NEXT:   #3:Softmax: Softmax (f32) -> (f32), wide, deny by 'Softmax', 1 cast, 24 B
 // TEXT-NEXT:   #4:Cast: Cast (_) -> (_), never, table, 16 B
-func.func @report(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<4xf16>) {
+func.func @report(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<4xf16>) attributes {amp.removed_casts = 3 : i64} {
   %w = onnx.initializer dense<[[70000.0, 20000.0, 1.0e-9], [0.0, 1.0, 1.0e-9]]> : tensor<2x3xf32> {onnx.outputs = ["w"]}
   %c = onnx.initializer dense<70000.0> : tensor<4xf32> {onnx.outputs = ["c"]}
   %xn = amp.cast %x : tensor<1x2xf32> to tensor<1x2xf16>

@@ -47,6 +47,14 @@ static LogicalResult verifySlots(Operation *op, ArrayRef<Type> slots,
 LogicalResult AmpDialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attribute) {
   StringRef name = attribute.getName().getValue();
+  if (name == getRemovedCastsAttrName()) {
+    auto count = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!isa<func::FuncOp>(op) || !count || !count.getType().isInteger(64))
+      return op->emitOpError()
+             << "expects '" << name << "' to be an i64 on a function, but got "
+             << attribute.getValue();
+    return success();
+  }
   if (name != getDecisionAttrName())
     return op->emitOpError() << "has an unknown attribute '" << name << "'";
   auto decision = dyn_cast<DecisionAttr>(attribute.getValue());

@@ -46,11 +46,20 @@ static void replaceAllUses(CastOp cast, Value value) {
     replaceUse(use, value);
 }
 
+/// Adds to the number of the user's casts that are gone, for the report.
+static void countRemovedCasts(func::FuncOp function, unsigned count) {
+  StringRef name = AmpDialect::getRemovedCastsAttrName();
+  auto before = function->getAttrOfType<IntegerAttr>(name);
+  if (count)
+    function->setAttr(name, Builder(function).getI64IntegerAttr(
+                                count + (before ? before.getInt() : 0)));
+}
+
 /// Widening round trips and casts that change nothing. A graph output stays
 /// apart from a value that has a public name of its own. The user's widening
 /// cast goes, too, when nobody else reads it; gives the number of those.
 static unsigned removeRoundTrips(func::FuncOp function) {
-  unsigned numErased = 0;
+  unsigned numErased = 0, numUserCasts = 0;
   for (CastOp cast : collectCasts(function)) {
     Value source = getSource(cast);
     if (!source)
@@ -67,7 +76,9 @@ static unsigned removeRoundTrips(func::FuncOp function) {
       continue;
     widening.erase();
     ++numErased;
+    ++numUserCasts;
   }
+  countRemovedCasts(function, numUserCasts);
   return numErased;
 }
 

@@ -119,6 +119,9 @@ Report Report::collect(ModuleOp module) {
   Report report;
   llvm::StringMap<unsigned> nameCounts = countNames(module);
   for (auto function : module.getOps<func::FuncOp>()) {
+    if (auto removed = function->getAttrOfType<IntegerAttr>(
+            AmpDialect::getRemovedCastsAttrName()))
+      report.numRemovedCasts += removed.getInt();
     // As decision files count: casts do not, and an op with bodies has the
     // number of the last op in them.
     unsigned numOps = 0;

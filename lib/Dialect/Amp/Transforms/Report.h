@@ -49,6 +49,8 @@ struct Report {
   /// Ops with a narrow slot; ops decided to be in float32; the rest.
   unsigned numNarrow = 0, numWide = 0, numKept = 0;
   unsigned numCasts = 0, numNarrowedConstants = 0;
+  /// Casts of the user that turned out to be useless.
+  int64_t numRemovedCasts = 0;
   std::map<DecisionRule, unsigned> numByRule;
   Bytes bytes, constantBytes;
 

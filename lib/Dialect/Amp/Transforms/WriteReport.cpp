@@ -94,6 +94,7 @@ static void writeSummary(llvm::json::OStream &json, const Report &report) {
       json.attribute(stringifyDecisionRule(rule), count);
   });
   json.attribute("casts", report.numCasts);
+  json.attribute("casts_removed", report.numRemovedCasts);
   writeBytes(json, "bytes", report.bytes);
   json.attribute("constants_narrowed", report.numNarrowedConstants);
   json.attribute("constants_changed", int64_t(report.constants.size()));
@@ -157,9 +158,10 @@ static void writeSummary(llvm::raw_ostream &os, const Report &report) {
   os << plural(report.ops.size(), "op") << ": " << report.numNarrow
      << " narrow, " << report.numWide << " in float32, " << report.numKept
      << " keep their types\n"
-     << plural(report.numCasts, "cast") << "; "
-     << plural(report.numNarrowedConstants, "constant") << " narrowed, "
-     << report.constants.size() << " of them changed beyond rounding\n"
+     << plural(report.numCasts, "cast") << " added, " << report.numRemovedCasts
+     << " removed; " << plural(report.numNarrowedConstants, "constant")
+     << " narrowed, " << report.constants.size()
+     << " of them changed beyond rounding\n"
      << "the ops read and write " << formatBytes(report.bytes.after)
      << " of floats, before " << formatBytes(report.bytes.before)
      << "; constants take " << formatBytes(report.constantBytes.after)
@@ -234,10 +236,13 @@ struct WriteReport : amp::impl::WriteReportPassBase<WriteReport> {
             << llvm::toString(std::move(error));
         return signalPassFailure();
       }
-    if (!keepDecisions)
-      module.walk([](Operation *op) {
-        op->removeDiscardableAttr(AmpDialect::getDecisionAttrName());
-      });
+    if (keepDecisions)
+      return;
+    module.walk([](Operation *op) {
+      op->removeDiscardableAttr(AmpDialect::getDecisionAttrName());
+      if (isa<func::FuncOp>(op))
+        op->removeDiscardableAttr(AmpDialect::getRemovedCastsAttrName());
+    });
   }
 
 private:

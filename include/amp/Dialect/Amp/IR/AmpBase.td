@@ -22,6 +22,10 @@ def Amp_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getDecisionAttrName() {
       return "amp.decision";
     }
+    /// On a function: how many casts of the user were removed as useless.
+    static constexpr ::llvm::StringLiteral getRemovedCastsAttrName() {
+      return "amp.removed_casts";
+    }
 
   private:
     void registerAttributes();
