@@ -93,7 +93,8 @@ LogicalResult runPasses(ModuleOp module, const MlirOptMainConfig &config) {
   DefaultTimingManager timing;
   applyDefaultTimingManagerCLOptions(timing);
   TimingScope scope = timing.getRootScope();
-  PassManager pm(module->getContext(), module->getName().getStringRef());
+  PassManager pm(module->getContext(), module->getName().getStringRef(),
+                 PassManager::Nesting::Implicit);
   bool verifyEach = config.shouldVerifyPasses() && wantsVerifyEach();
   pm.enableVerifier(verifyEach);
   if (failed(applyPassManagerCLOptions(pm)) ||

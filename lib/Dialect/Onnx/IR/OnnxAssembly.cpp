@@ -92,8 +92,14 @@ ParseResult amp::onnx::detail::parseSchemaOp(OpAsmParser &parser, OperationState
     return failure();
   SmallVector<Type> inputTypes, resultTypes;
   NamedAttrList attributes;
+  SMLoc attributesLoc = parser.getCurrentLocation();
   if (parser.parseOptionalAttrDict(attributes) || parser.parseColon() ||
       parseSignature(parser, inputTypes, resultTypes))
+    return failure();
+  // An attribute of another kind has no place in the operation and would get lost.
+  if (failed(result.name.verifyInherentAttrs(attributes, [&] {
+        return parser.emitError(attributesLoc) << "'" << result.name.getStringRef() << "' op ";
+      })))
     return failure();
   SmallVector<Value> values;
   if (resolveOperands(parser, loc, operands, inputTypes, values))
@@ -145,8 +151,6 @@ void InitializerOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getValue();
   printer.printOptionalAttrDict((*this)->getAttrs(), getValueAttrName().getValue());
 }
-
-OpFoldResult InitializerOp::fold(FoldAdaptor) { return getValueAttr(); }
 
 LogicalResult InitializerOp::verify() {
   if (getValue().getType() != getType())

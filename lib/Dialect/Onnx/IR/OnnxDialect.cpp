@@ -9,6 +9,7 @@
 #include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -26,7 +27,18 @@ using namespace amp::onnx;
 #define GET_OP_CLASSES
 #include "amp/Dialect/Onnx/IR/OnnxOps.cpp.inc"
 
+namespace {
+
+/// Constants stay in the graph they are in: a body may yield them, and what a graph yields is to be produced there.
+struct OnnxFoldInterface : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const final { return isa<OnnxDialect>(region->getParentOp()->getDialect()); }
+};
+
+} // namespace
+
 void OnnxDialect::initialize() {
+  addInterfaces<OnnxFoldInterface>();
   registerTypes();
   registerAttributes();
   registerOps();
@@ -125,6 +137,12 @@ std::optional<int64_t> ModelOp::getOpset(StringRef domain) {
     if (canonical(opset.getDomain()) == canonical(domain))
       return opset.getVersion();
   return std::nullopt;
+}
+
+void InitializerOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  // One that the graph lists as an input is part of its signature, used or not.
+  if (getInputIndexAttr())
+    effects.emplace_back(MemoryEffects::Write::get());
 }
 
 LogicalResult NodeOp::verify() {

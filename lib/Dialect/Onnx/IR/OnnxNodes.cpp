@@ -193,24 +193,41 @@ LogicalResult amp::onnx::detail::verifyTypeVariables(Operation *op) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-ElementsAttr amp::onnx::getConstantValue(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return {};
-  if (auto initializer = dyn_cast<InitializerOp>(op))
-    return initializer.getValue();
-  if (auto constant = dyn_cast<ConstantOp>(op))
-    return constant.getValueAttr();
+/// The tensor of a Constant that gives its value in one of the plain attributes.
+static ElementsAttr getPlainConstant(ConstantOp constant) {
+  Builder builder(constant.getContext());
+  auto getType = [](ArrayRef<int64_t> shape, Type elementType) { return RankedTensorType::get(shape, elementType); };
+  if (IntegerAttr single = constant.getValueIntAttr())
+    return DenseElementsAttr::get(getType({}, builder.getI64Type()), single.getInt());
+  if (DenseI64ArrayAttr list = constant.getValueIntsAttr())
+    return DenseElementsAttr::get(getType(list.size(), builder.getI64Type()), list.asArrayRef());
+  if (FloatAttr single = constant.getValueFloatAttr())
+    return DenseElementsAttr::get(getType({}, builder.getF32Type()), single.getValue());
+  if (DenseF32ArrayAttr list = constant.getValueFloatsAttr())
+    return DenseElementsAttr::get(getType(list.size(), builder.getF32Type()), list.asArrayRef());
+  Type stringType = StringType::get(constant.getContext());
+  if (StringAttr single = constant.getValueStringAttr())
+    return DenseStringElementsAttr::get(getType({}, stringType), single.getValue());
+  if (ArrayAttr list = constant.getValueStringsAttr()) {
+    SmallVector<StringRef> strings;
+    for (auto string : list.getAsRange<StringAttr>())
+      strings.push_back(string.getValue());
+    return DenseStringElementsAttr::get(getType(list.size(), stringType), strings);
+  }
   return {};
 }
 
+ElementsAttr amp::onnx::getConstantValue(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto initializer = dyn_cast_or_null<InitializerOp>(op))
+    return initializer.getValue();
+  auto constant = dyn_cast_or_null<ConstantOp>(op);
+  if (!constant)
+    return {};
+  return constant.getValueAttr() ? constant.getValueAttr() : getPlainConstant(constant);
+}
+
 std::optional<SmallVector<int64_t>> amp::onnx::getConstantInts(Value value) {
-  if (auto constant = value.getDefiningOp<ConstantOp>()) {
-    if (IntegerAttr single = constant.getValueIntAttr())
-      return SmallVector<int64_t>{single.getInt()};
-    if (DenseI64ArrayAttr list = constant.getValueIntsAttr())
-      return llvm::to_vector(list.asArrayRef());
-  }
   auto elements = dyn_cast_or_null<DenseElementsAttr>(getConstantValue(value));
   auto type = elements ? dyn_cast<IntegerType>(elements.getElementType()) : IntegerType();
   if (!type)

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpFields.h"
-#include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
 #include "amp/Onnx/Proto/Proto.h"
 
 using namespace mlir;
@@ -63,37 +62,10 @@ const ::onnx::OpSchema *Schemas::get(const OpSpec &spec) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// The constants that onnx.Constant gives without a tensor.
-static bool getPlainConstant(ConstantOp constant, TensorProto &proto) {
-  if (IntegerAttr single = constant.getValueIntAttr()) {
-    proto.set_data_type(TensorProto::INT64);
-    proto.add_int64_data(single.getInt());
-  } else if (DenseI64ArrayAttr list = constant.getValueIntsAttr()) {
-    proto.set_data_type(TensorProto::INT64);
-    proto.add_dims(list.size());
-    proto.mutable_int64_data()->Add(list.asArrayRef().begin(),
-                                    list.asArrayRef().end());
-  } else if (FloatAttr single = constant.getValueFloatAttr()) {
-    proto.set_data_type(TensorProto::FLOAT);
-    proto.add_float_data(single.getValue().convertToFloat());
-  } else if (DenseF32ArrayAttr list = constant.getValueFloatsAttr()) {
-    proto.set_data_type(TensorProto::FLOAT);
-    proto.add_dims(list.size());
-    proto.mutable_float_data()->Add(list.asArrayRef().begin(),
-                                    list.asArrayRef().end());
-  } else {
-    return false;
-  }
-  return proto.dims_size() == 0 ||
-         uint64_t(proto.dims(0)) * sizeof(int64_t) <= maxConstantBytes;
-}
-
 bool amp::onnx::detail::getSmallConstant(Value value, TensorProto &proto) {
   ElementsAttr elements = getConstantValue(value);
-  if (!elements) {
-    auto constant = value.getDefiningOp<ConstantOp>();
-    return constant && getPlainConstant(constant, proto);
-  }
+  if (!elements)
+    return false;
   std::optional<uint64_t> size =
       amp::proto::getRawSize(elements.getShapedType());
   if (!size || *size > maxConstantBytes)

@@ -8,6 +8,7 @@
 #include "OpFields.h"
 #include "SymbolicValues.h"
 #include "amp/Onnx/Proto/Proto.h"
+#include <array>
 
 using namespace mlir;
 using namespace amp::onnx;
@@ -17,9 +18,25 @@ using ::onnx::TensorShapeProto;
 using ::onnx::TypeProto;
 
 struct TypeInference::Impl {
+  Impl() : arena(getOptions()) {}
+
   TypeProtos types;
   Schemas schemas;
   SymbolicValues values{types, schemas};
+
+private:
+  google::protobuf::ArenaOptions getOptions() {
+    google::protobuf::ArenaOptions options;
+    options.initial_block = block.data();
+    options.initial_block_size = block.size();
+    return options;
+  }
+
+  alignas(8) std::array<char, 16384> block;
+
+public:
+  /// Where the functions write; emptied for each operation.
+  google::protobuf::Arena arena;
 };
 
 namespace {
@@ -27,13 +44,10 @@ namespace {
 /// Thrown where the library would unroll a shape that is too long to be one.
 struct ShapeTooLong : std::exception {};
 
-/// The type of a proto that may be null, negative dimensions left out.
-Type importSized(const TypeProto *proto, MLIRContext *context) {
-  if (!proto)
-    return UnknownType::get(context);
-  TypeProto sized = *proto;
-  dropNegativeDims(sized);
-  return amp::proto::importType(sized, context);
+/// The type that inference wrote, negative dimensions left out.
+Type importSized(TypeProto &proto, MLIRContext *context) {
+  dropNegativeDims(proto);
+  return amp::proto::importType(proto, context);
 }
 
 /// The types a region yields, which are final already.
@@ -48,8 +62,10 @@ public:
                 const std::vector<const TensorProto *> &) override {
     if (argumentTypes) {
       // The protos die with the function that asks.
-      for (const TypeProto *type : inputTypes)
-        argumentTypes->push_back(importSized(type, region.getContext()));
+      for (const TypeProto *type : inputTypes) {
+        TypeProto copy = type ? *type : TypeProto();
+        argumentTypes->push_back(importSized(copy, region.getContext()));
+      }
       throw ArgumentsKnown();
     }
     std::vector<const TypeProto *> result;
@@ -71,7 +87,7 @@ private:
 class OpContext final : public ::onnx::InferenceContext {
 public:
   OpContext(Operation *op, const OpSpec &spec, TypeProtos &types,
-            SymbolicValues &values);
+            SymbolicValues &values, google::protobuf::Arena &arena);
 
   const ::onnx::AttributeProto *
   getAttribute(const std::string &name) const override {
@@ -93,14 +109,14 @@ public:
     if (index >= results.size())
       throw ::onnx::InferenceError("output " + std::to_string(index) +
                                    " is missing");
-    return &results[index];
+    return results[index];
   }
   ::onnx::GraphInferencer *
   getGraphAttributeInferencer(const std::string &name) override;
   std::string getDisplayName() const override { return spec.name.str(); }
 
   ArrayRef<Value> getOutputs() const { return outputs; }
-  ArrayRef<TypeProto> getResults() const { return results; }
+  TypeProto &getResult(size_t position) { return *results[position]; }
 
   /// Where to put the types of one region's arguments; inference stops there.
   StringRef wantedRegion;
@@ -112,17 +128,21 @@ private:
   TypeProtos &types;
   SymbolicValues &values;
   SmallVector<Value> inputs, outputs;
-  std::vector<TypeProto> results;
+  SmallVector<TypeProto *> results;
   OpAttributes attributes;
   mutable SmallVector<std::pair<size_t, std::unique_ptr<TensorProto>>, 2> data;
   SmallVector<std::unique_ptr<YieldedTypes>, 2> regions;
 };
 
 OpContext::OpContext(Operation *op, const OpSpec &spec, TypeProtos &types,
-                     SymbolicValues &values)
+                     SymbolicValues &values, google::protobuf::Arena &arena)
     : op(op), spec(spec), types(types), values(values),
       inputs(getPositionalInputs(op)), outputs(getPositionalOutputs(op)),
-      results(outputs.size()), attributes(op, spec) {
+      attributes(op, spec) {
+  arena.Reset();
+  for (size_t i = 0; i < outputs.size(); ++i)
+    results.push_back(
+        google::protobuf::Arena::CreateMessage<TypeProto>(&arena));
   // Values of a variadic input start at its own position (Loop subtracts).
   size_t formals = spec.inputs.size();
   if (formals && spec.inputs.back().kind == FormalKind::Variadic &&
@@ -250,7 +270,7 @@ llvm::Error TypeInference::infer(Operation *op, SmallVectorImpl<Type> &types) {
   types.clear();
   const OpSpec &spec = cast<SchemaOpInterface>(op).getSpec();
   const ::onnx::OpSchema *schema = impl->schemas.get(spec);
-  OpContext context(op, spec, impl->types, impl->values);
+  OpContext context(op, spec, impl->types, impl->values, impl->arena);
   bool hasFunction = schema && schema->has_type_and_shape_inference_function();
   if (hasFunction && !yieldsUnknown(op))
     if (llvm::Error error = runInference(schema, context))
@@ -258,7 +278,7 @@ llvm::Error TypeInference::infer(Operation *op, SmallVectorImpl<Type> &types) {
   for (auto [position, value] : llvm::enumerate(context.getOutputs())) {
     if (!value)
       continue;
-    Type type = importSized(&context.getResults()[position], op->getContext());
+    Type type = importSized(context.getResult(position), op->getContext());
     // The normalizations without a function keep the type of their input.
     if (!hasFunction && position == 0 && op->getNumOperands())
       type = op->getOperand(0).getType();
@@ -276,7 +296,7 @@ llvm::Error TypeInference::inferRegionArguments(Operation *op, unsigned region,
   const ::onnx::OpSchema *schema = impl->schemas.get(spec);
   if (!schema || !schema->has_type_and_shape_inference_function())
     return llvm::Error::success();
-  OpContext context(op, spec, impl->types, impl->values);
+  OpContext context(op, spec, impl->types, impl->values, impl->arena);
   context.wantedRegion = spec.regions[region];
   if (llvm::Error error = runInference(schema, context))
     return error;

@@ -71,7 +71,7 @@ unsigned getFormalOfResult(mlir::Operation *op, unsigned resultIndex);
 mlir::LogicalResult buildSchemaOp(mlir::OperationState &state, const OpSpec &spec, llvm::ArrayRef<mlir::Value> inputs,
                                   llvm::ArrayRef<mlir::Type> resultTypes);
 
-/// The constant behind `value`: an onnx.initializer's or onnx.Constant's tensor, or null.
+/// The constant behind `value`: an onnx.initializer's tensor, or an onnx.Constant's (in whichever attribute it stands), or null.
 mlir::ElementsAttr getConstantValue(mlir::Value value);
 
 /// Elements of a small integer constant, if `value` is one.

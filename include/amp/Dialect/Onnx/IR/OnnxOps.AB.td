@@ -23,6 +23,7 @@ def Onnx_AcoshOp : Onnx_SchemaOp<"Acosh", 22, [Pure]> {
 def Onnx_AddOp : Onnx_SchemaOp<"Add", 14, [Pure]> {
   let arguments = (ins Onnx_TypeSet0:$A, Onnx_TypeSet0:$B);
   let results = (outs Onnx_TypeSet0:$C);
+  let hasFolder = 1;
 }
 
 def Onnx_AffineGridOp : Onnx_SchemaOp<"AffineGrid", 20, [Pure]> {

@@ -8,6 +8,7 @@ include "amp/Dialect/Onnx/IR/OnnxSchemaOp.td"
 def Onnx_CastOp : Onnx_SchemaOp<"Cast", 25, [Pure]> {
   let arguments = (ins Onnx_TypeSet9:$input, DefaultValuedOptionalAttr<StrAttr, "\"up\"">:$round_mode, DefaultValuedOptionalAttr<I64Attr, "1">:$saturate, I64Attr:$to);
   let results = (outs Onnx_TypeSet9:$output);
+  let hasFolder = 1;
 }
 
 def Onnx_CastLikeOp : Onnx_SchemaOp<"CastLike", 25, [Pure]> {
@@ -48,6 +49,7 @@ def Onnx_CompressOp : Onnx_SchemaOp<"Compress", 11, [Pure]> {
 def Onnx_ConcatOp : Onnx_SchemaOp<"Concat", 13, [Pure]> {
   let arguments = (ins Variadic<Onnx_TypeSet11>:$inputs, I64Attr:$axis);
   let results = (outs Onnx_TypeSet11:$concat_result);
+  let hasFolder = 1;
 }
 
 def Onnx_ConcatFromSequenceOp : Onnx_SchemaOp<"ConcatFromSequence", 11, [Pure]> {
@@ -55,14 +57,16 @@ def Onnx_ConcatFromSequenceOp : Onnx_SchemaOp<"ConcatFromSequence", 11, [Pure]> 
   let results = (outs Onnx_TypeSet12:$concat_result);
 }
 
-def Onnx_ConstantOp : Onnx_SchemaOp<"Constant", 25, [Pure]> {
+def Onnx_ConstantOp : Onnx_SchemaOp<"Constant", 25, [Pure, ConstantLike]> {
   let arguments = (ins OptionalAttr<Onnx_ProtoAttr>:$sparse_value, OptionalAttr<ElementsAttr>:$value, OptionalAttr<F32Attr>:$value_float, OptionalAttr<DenseF32ArrayAttr>:$value_floats, OptionalAttr<I64Attr>:$value_int, OptionalAttr<DenseI64ArrayAttr>:$value_ints, OptionalAttr<StrAttr>:$value_string, OptionalAttr<StrArrayAttr>:$value_strings);
   let results = (outs Onnx_TypeSet14:$output);
+  let hasFolder = 1;
 }
 
 def Onnx_ConstantOfShapeOp : Onnx_SchemaOp<"ConstantOfShape", 25, [Pure]> {
   let arguments = (ins Onnx_TypeSet2:$input, OptionalAttr<ElementsAttr>:$value);
   let results = (outs Onnx_TypeSet15:$output);
+  let hasFolder = 1;
 }
 
 def Onnx_ConvOp : Onnx_SchemaOp<"Conv", 22, [Pure]> {

@@ -33,6 +33,7 @@ def Onnx_DetOp : Onnx_SchemaOp<"Det", 22, [Pure]> {
 def Onnx_DivOp : Onnx_SchemaOp<"Div", 14, [Pure]> {
   let arguments = (ins Onnx_TypeSet0:$A, Onnx_TypeSet0:$B);
   let results = (outs Onnx_TypeSet0:$C);
+  let hasFolder = 1;
 }
 
 def Onnx_DropoutOp : Onnx_SchemaOp<"Dropout", 22, [AttrSizedOperandSegments]> {
@@ -58,6 +59,7 @@ def Onnx_EluOp : Onnx_SchemaOp<"Elu", 22, [Pure]> {
 def Onnx_EqualOp : Onnx_SchemaOp<"Equal", 19, [Pure]> {
   let arguments = (ins Onnx_TypeSet25:$A, Onnx_TypeSet25:$B);
   let results = (outs Onnx_TypeSet3:$C);
+  let hasFolder = 1;
 }
 
 def Onnx_ErfOp : Onnx_SchemaOp<"Erf", 13, [Pure]> {

@@ -13,6 +13,7 @@ def Onnx_GRUOp : Onnx_SchemaOp<"GRU", 22, [AttrSizedOperandSegments, AttrSizedRe
 def Onnx_GatherOp : Onnx_SchemaOp<"Gather", 13, [Pure]> {
   let arguments = (ins Onnx_TypeSet11:$data, Onnx_TypeSet8:$indices, DefaultValuedOptionalAttr<I64Attr, "0">:$axis);
   let results = (outs Onnx_TypeSet11:$output);
+  let hasFolder = 1;
 }
 
 def Onnx_GatherElementsOp : Onnx_SchemaOp<"GatherElements", 13, [Pure]> {
@@ -98,6 +99,7 @@ def Onnx_HardmaxOp : Onnx_SchemaOp<"Hardmax", 13, [Pure]> {
 def Onnx_IdentityOp : Onnx_SchemaOp<"Identity", 25, [Pure]> {
   let arguments = (ins Onnx_TypeSet26:$input);
   let results = (outs Onnx_TypeSet26:$output);
+  let hasFolder = 1;
 }
 
 def Onnx_IfOp : Onnx_SchemaOp<"If", 25, [RecursiveMemoryEffects, SingleBlock]> {

@@ -74,6 +74,7 @@ def Onnx_MatMulIntegerOp : Onnx_SchemaOp<"MatMulInteger", 10, [AttrSizedOperandS
 def Onnx_MaxOp : Onnx_SchemaOp<"Max", 13, [Pure]> {
   let arguments = (ins Variadic<Onnx_TypeSet0>:$data_0);
   let results = (outs Onnx_TypeSet0:$max);
+  let hasFolder = 1;
 }
 
 def Onnx_MaxPoolOp : Onnx_SchemaOp<"MaxPool", 22, [Pure]> {
@@ -109,6 +110,7 @@ def Onnx_MelWeightMatrixOp : Onnx_SchemaOp<"MelWeightMatrix", 17, [Pure]> {
 def Onnx_MinOp : Onnx_SchemaOp<"Min", 13, [Pure]> {
   let arguments = (ins Variadic<Onnx_TypeSet0>:$data_0);
   let results = (outs Onnx_TypeSet0:$min);
+  let hasFolder = 1;
 }
 
 def Onnx_MishOp : Onnx_SchemaOp<"Mish", 22, [Pure]> {
@@ -124,6 +126,7 @@ def Onnx_ModOp : Onnx_SchemaOp<"Mod", 13, [Pure]> {
 def Onnx_MulOp : Onnx_SchemaOp<"Mul", 14, [Pure]> {
   let arguments = (ins Onnx_TypeSet0:$A, Onnx_TypeSet0:$B);
   let results = (outs Onnx_TypeSet0:$C);
+  let hasFolder = 1;
 }
 
 def Onnx_MultinomialOp : Onnx_SchemaOp<"Multinomial", 22, []> {
@@ -154,6 +157,7 @@ def Onnx_NonZeroOp : Onnx_SchemaOp<"NonZero", 13, [Pure]> {
 def Onnx_NotOp : Onnx_SchemaOp<"Not", 1, [Pure]> {
   let arguments = (ins Onnx_TypeSet3:$X);
   let results = (outs Onnx_TypeSet3:$Y);
+  let hasFolder = 1;
 }
 
 #endif // AMP_DIALECT_ONNX_IR_ONNXOPS_LMN

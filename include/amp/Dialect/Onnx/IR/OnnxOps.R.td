@@ -38,6 +38,7 @@ def Onnx_RandomUniformLikeOp : Onnx_SchemaOp<"RandomUniformLike", 22, []> {
 def Onnx_RangeOp : Onnx_SchemaOp<"Range", 11, [Pure]> {
   let arguments = (ins Onnx_TypeSet39:$start, Onnx_TypeSet39:$limit, Onnx_TypeSet39:$delta);
   let results = (outs Onnx_TypeSet39:$output);
+  let hasFolder = 1;
 }
 
 def Onnx_ReciprocalOp : Onnx_SchemaOp<"Reciprocal", 13, [Pure]> {
@@ -108,6 +109,7 @@ def Onnx_ReluOp : Onnx_SchemaOp<"Relu", 14, [Pure]> {
 def Onnx_ReshapeOp : Onnx_SchemaOp<"Reshape", 25, [Pure]> {
   let arguments = (ins Onnx_TypeSet14:$data, Onnx_TypeSet2:$shape, DefaultValuedOptionalAttr<I64Attr, "0">:$allowzero);
   let results = (outs Onnx_TypeSet14:$reshaped);
+  let hasFolder = 1;
 }
 
 def Onnx_ResizeOp : Onnx_SchemaOp<"Resize", 19, [AttrSizedOperandSegments, Pure]> {

@@ -70,6 +70,7 @@ def Onnx_SequenceMapOp : Onnx_SchemaOp<"SequenceMap", 17, [RecursiveMemoryEffect
 def Onnx_ShapeOp : Onnx_SchemaOp<"Shape", 25, [Pure]> {
   let arguments = (ins Onnx_TypeSet14:$data, OptionalAttr<I64Attr>:$end, DefaultValuedOptionalAttr<I64Attr, "0">:$start);
   let results = (outs Onnx_TypeSet2:$shape);
+  let hasFolder = 1;
 }
 
 def Onnx_ShrinkOp : Onnx_SchemaOp<"Shrink", 9, [Pure]> {
@@ -100,11 +101,13 @@ def Onnx_SinhOp : Onnx_SchemaOp<"Sinh", 22, [Pure]> {
 def Onnx_SizeOp : Onnx_SchemaOp<"Size", 25, [Pure]> {
   let arguments = (ins Onnx_TypeSet14:$data);
   let results = (outs Onnx_TypeSet2:$size);
+  let hasFolder = 1;
 }
 
 def Onnx_SliceOp : Onnx_SchemaOp<"Slice", 13, [AttrSizedOperandSegments, Pure]> {
   let arguments = (ins Onnx_TypeSet11:$data, Onnx_TypeSet8:$starts, Onnx_TypeSet8:$ends, Optional<Onnx_TypeSet8>:$axes, Optional<Onnx_TypeSet8>:$steps);
   let results = (outs Onnx_TypeSet11:$output);
+  let hasFolder = 1;
 }
 
 def Onnx_SoftmaxOp : Onnx_SchemaOp<"Softmax", 13, [Pure]> {
@@ -150,6 +153,7 @@ def Onnx_SqrtOp : Onnx_SchemaOp<"Sqrt", 13, [Pure]> {
 def Onnx_SqueezeOp : Onnx_SchemaOp<"Squeeze", 25, [Pure]> {
   let arguments = (ins Onnx_TypeSet14:$data, Optional<Onnx_TypeSet2>:$axes);
   let results = (outs Onnx_TypeSet14:$squeezed);
+  let hasFolder = 1;
 }
 
 def Onnx_StringConcatOp : Onnx_SchemaOp<"StringConcat", 20, [Pure]> {
@@ -170,6 +174,7 @@ def Onnx_StringSplitOp : Onnx_SchemaOp<"StringSplit", 20, [Pure]> {
 def Onnx_SubOp : Onnx_SchemaOp<"Sub", 14, [Pure]> {
   let arguments = (ins Onnx_TypeSet0:$A, Onnx_TypeSet0:$B);
   let results = (outs Onnx_TypeSet0:$C);
+  let hasFolder = 1;
 }
 
 def Onnx_SumOp : Onnx_SchemaOp<"Sum", 13, [Pure]> {
@@ -235,11 +240,13 @@ def Onnx_UniqueOp : Onnx_SchemaOp<"Unique", 11, [AttrSizedResultSegments, Pure]>
 def Onnx_UnsqueezeOp : Onnx_SchemaOp<"Unsqueeze", 25, [Pure]> {
   let arguments = (ins Onnx_TypeSet14:$data, Onnx_TypeSet2:$axes);
   let results = (outs Onnx_TypeSet14:$expanded);
+  let hasFolder = 1;
 }
 
 def Onnx_WhereOp : Onnx_SchemaOp<"Where", 16, [Pure]> {
   let arguments = (ins Onnx_TypeSet3:$condition, Onnx_TypeSet11:$X, Onnx_TypeSet11:$Y);
   let results = (outs Onnx_TypeSet11:$output);
+  let hasFolder = 1;
 }
 
 def Onnx_XorOp : Onnx_SchemaOp<"Xor", 7, [Pure]> {

@@ -9,11 +9,14 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Onnx_Op<string mnemonic, list<Trait> traits = []> : Op<Onnx_Dialect, mnemonic, traits>;
 
-def Onnx_InitializerOp : Onnx_Op<"initializer", [Pure, ConstantLike]> {
+def Onnx_InitializerOp : Onnx_Op<"initializer", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "A constant stored in the model file beside the nodes";
   let description = [{
     `value` may live in the mapped file. With `input_index` the initializer is listed among the graph inputs at that
     position too, as IR versions before 4 demand.
+
+    It is part of what the file says, so that canonicalization neither merges equal ones nor moves them; an unused one goes
+    unless it is an input.
 
     Example:
     ```mlir
@@ -22,7 +25,6 @@ def Onnx_InitializerOp : Onnx_Op<"initializer", [Pure, ConstantLike]> {
   }];
   let arguments = (ins ElementsAttr:$value, OptionalAttr<I64Attr>:$input_index);
   let results = (outs AnyType:$result);
-  let hasFolder = 1;
   let hasVerifier = 1;
   let hasCustomAssemblyFormat = 1;
 }
