@@ -171,6 +171,7 @@ public:
   Emitter(Graph &graph, MLIRContext *context)
       : graph(graph), context(context), f32(Float32Type::get(context)),
         f16(Float16Type::get(context)), bf16(BFloat16Type::get(context)),
+        keeps(NoneType::get(context)),
         key(StringAttr::get(context, AmpDialect::getDecisionAttrName())) {}
 
   void emit(const Node &node);
@@ -182,11 +183,14 @@ private:
   }
   void fill(SmallVectorImpl<Type> &types, ArrayRef<Slot> slots) const;
   void attach(Operation *op, DecisionAttr decision) const;
+  StringAttr getNote(const Node &node);
 
   Graph &graph;
   MLIRContext *context;
-  Type f32, f16, bf16;
+  Type f32, f16, bf16, keeps;
   StringAttr key;
+  /// Notes of the policies' rows.
+  llvm::DenseMap<const OpInfo *, StringAttr> notes;
 };
 
 } // namespace
@@ -216,24 +220,28 @@ void Emitter::attach(Operation *op, DecisionAttr decision) const {
   op->setDiscardableAttrs(DictionaryAttr::getWithSorted(context, attributes));
 }
 
+StringAttr Emitter::getNote(const Node &node) {
+  if (node.note || !node.info || !node.info->row)
+    return node.note;
+  StringAttr &note = notes[node.info];
+  if (!note && !node.info->row->note.empty())
+    note = StringAttr::get(context, node.info->row->note);
+  return note;
+}
+
 void Emitter::emit(const Node &node) {
-  SmallVector<Type> operands(node.op->getNumOperands());
-  SmallVector<Type> results(node.op->getNumResults());
+  SmallVector<Type> operands(node.op->getNumOperands(), keeps);
+  SmallVector<Type> results(node.op->getNumResults(), keeps);
   const Node &first = node.step == Step::Leave
                           ? graph.nodes[graph.regions[node.region].enter]
                           : node;
   fill(operands, graph.operandsOf(first));
   fill(results, graph.resultsOf(node));
-  StringRef note;
-  if (node.note)
-    note = node.note;
-  else if (node.info && node.info->row)
-    note = node.info->row->note;
   StringAttr by = node.by;
   if (!by && node.byValue != none)
     by = graph.nameOfValue(node.byValue);
   attach(node.op, DecisionAttr::get(context, node.opClass, operands, results,
-                                    node.rule, note, by ? by.getValue() : ""));
+                                    node.rule, getNote(node), by));
 }
 
 void Emitter::emit(AutocastOp op) {

@@ -74,7 +74,16 @@ def Amp_DecisionAttr : AttrDef<Amp_Dialect, "Decision"> {
         "::llvm::ArrayRef<::mlir::Type>":$operands,
         "::llvm::ArrayRef<::mlir::Type>":$results,
         "::amp::DecisionRule":$rule, CArg<"::llvm::StringRef", "{}">:$note,
-        CArg<"::llvm::StringRef", "{}">:$by)>
+        CArg<"::llvm::StringRef", "{}">:$by)>,
+    // For many decisions: nothing is copied. None means "keeps its type", null
+    // strings are absent.
+    AttrBuilder<(ins "::amp::OpClass":$opClass,
+        "::llvm::ArrayRef<::mlir::Type>":$operands,
+        "::llvm::ArrayRef<::mlir::Type>":$results,
+        "::amp::DecisionRule":$rule, "::mlir::StringAttr":$note,
+        "::mlir::StringAttr":$by), [{
+      return $_get($_ctxt, opClass, operands, results, rule, note, by);
+    }]>
   ];
   let assemblyFormat = [{
     `<` $opClass custom<SlotTypes>($operands) `->` custom<SlotTypes>($results)
