@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "amp/Target/Onnx/ExportOnnx.h"
+#include "Check.h"
 #include "GraphWriter.h"
-#include "amp/Onnx/Proto/Proto.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -30,30 +30,6 @@ struct ModelParts {
 };
 
 } // namespace
-
-static bool hasOnnxForm(Type type) {
-  if (auto tensor = dyn_cast<TensorType>(type))
-    return proto::exportElementType(tensor.getElementType()) !=
-           ::onnx::TensorProto::UNDEFINED;
-  if (auto sequence = dyn_cast<amp::onnx::SequenceType>(type))
-    return hasOnnxForm(sequence.getElementType());
-  if (auto optional = dyn_cast<amp::onnx::OptionalType>(type))
-    return hasOnnxForm(optional.getElementType());
-  return isa<amp::onnx::OnnxDialect>(type.getDialect());
-}
-
-/// The dialect checks the types of its own operations; these are anything.
-static LogicalResult checkSignature(func::FuncOp function) {
-  FunctionType signature = function.getFunctionType();
-  for (auto [kind, types] : {std::pair("input", signature.getInputs()),
-                             std::pair("output", signature.getResults())})
-    for (auto [index, type] : llvm::enumerate(types))
-      if (!hasOnnxForm(type))
-        return function.emitError()
-               << kind << " " << index << " of the graph has the type " << type
-               << ", which ONNX has not";
-  return success();
-}
 
 static FailureOr<ModelParts> findParts(ModuleOp module) {
   ModelParts parts;
@@ -83,10 +59,8 @@ static FailureOr<ModelParts> findParts(ModuleOp module) {
     return error;
   }
   parts.function = candidates.front();
-  if (parts.function.isExternal() || !parts.function.getBody().hasOneBlock())
-    return parts.function.emitError("expects a body of one block to write as "
-                                    "the graph of an ONNX model");
-  if (failed(checkSignature(parts.function)))
+  if (failed(checkFunction(parts.function)) ||
+      (parts.model && failed(checkModel(parts.model))))
     return failure();
   return parts;
 }

@@ -12,9 +12,6 @@ using ::onnx::GraphProto;
 using ::onnx::TypeProto;
 using ::onnx::ValueInfoProto;
 
-/// IR versions before this one want initializers among the inputs.
-static constexpr int64_t firstFreeInitializers = 4;
-
 //===----------------------------------------------------------------------===//
 // One value
 //===----------------------------------------------------------------------===//

@@ -65,11 +65,7 @@ LogicalResult GraphWriter::writeOperation(Operation &op, Graph &graph) {
     if (form == CastForm::Copy)
       return writeCopy(cast, graph);
   }
-  if (isNode(&op, plan))
-    return writeSite({&op}, graph);
-  return op.emitError() << "'" << op.getName()
-                        << "' cannot be written to an ONNX file; lower it to "
-                           "operations of the onnx dialect first";
+  return writeSite({&op}, graph);
 }
 
 LogicalResult GraphWriter::writeSite(NodeSite site, Graph &graph) {
@@ -86,13 +82,15 @@ LogicalResult GraphWriter::writeSite(NodeSite site, Graph &graph) {
     return writeNode(site.op, proto, graph);
   onnx_opset::Rewritten converted = opsets.convert(site, proto);
   for (const TensorProto &constant : converted.constants) {
-    graph.tensors.addMessage(GraphProto::kInitializerFieldNumber, constant);
     MLIRContext *context = site.op->getContext();
-    graph.listed.emplace_back(
-        StringAttr::get(context, constant.name()),
+    WireBuffer tensor(arena);
+    tensor.addFields(constant);
+    addConstant(
+        graph, StringAttr::get(context, constant.name()),
         RankedTensorType::get(
             ArrayRef<int64_t>(constant.dims().data(), constant.dims_size()),
-            proto::importElementType(constant.data_type(), context)));
+            proto::importElementType(constant.data_type(), context)),
+        std::move(tensor));
   }
   for (const NodeProto &node : converted.nodes)
     if (failed(writeNode(site.op, node, graph)))
@@ -202,13 +200,10 @@ LogicalResult GraphWriter::writeTensor(Operation *op, StringRef name,
                                        WireBuffer &tensor) {
   ShapedType type = value.getShapedType();
   Type elementType = narrowing ? narrowing->elementType : type.getElementType();
-  int32_t dataType = proto::exportElementType(elementType);
-  if (dataType == TensorProto::UNDEFINED)
-    return op->emitError() << "has elements of type " << elementType
-                           << ", which ONNX has not";
   for (int64_t size : type.getShape())
     tensor.addInt(TensorProto::kDimsFieldNumber, size);
-  tensor.addInt(TensorProto::kDataTypeFieldNumber, dataType);
+  tensor.addInt(TensorProto::kDataTypeFieldNumber,
+                proto::exportElementType(elementType));
   if (!name.empty())
     tensor.addString(TensorProto::kNameFieldNumber, name);
   if (auto strings = dyn_cast<DenseStringElementsAttr>(value)) {
@@ -238,6 +233,30 @@ LogicalResult GraphWriter::writeInitializer(Operation *op, Graph &graph) {
   return success();
 }
 
+/// Adds a constant that the file did not have: an initializer or, where the IR
+/// version would make an input of it, a Constant node.
+void GraphWriter::addConstant(Graph &graph, StringAttr name, TensorType type,
+                              WireBuffer &&tensor) {
+  bool isInput = opsets.getIrVersion() < firstFreeInitializers;
+  // Before opset 9, a Constant can only hold these.
+  bool canBeNode =
+      isa<Float16Type, Float32Type, Float64Type>(type.getElementType());
+  if (!isInput || !canBeNode) {
+    graph.tensors.addMessage(GraphProto::kInitializerFieldNumber,
+                             std::move(tensor));
+    graph.listed.emplace_back(name, type);
+    return;
+  }
+  WireBuffer attribute(arena), node(arena);
+  attribute.addString(AttributeProto::kNameFieldNumber, "value");
+  attribute.addInt(AttributeProto::kTypeFieldNumber, AttributeProto::TENSOR);
+  attribute.addMessage(AttributeProto::kTFieldNumber, std::move(tensor));
+  node.addString(NodeProto::kOutputFieldNumber, name);
+  node.addString(NodeProto::kOpTypeFieldNumber, "Constant");
+  node.addMessage(NodeProto::kAttributeFieldNumber, std::move(attribute));
+  graph.message.addMessage(GraphProto::kNodeFieldNumber, std::move(node));
+}
+
 LogicalResult GraphWriter::writeCopy(CastOp cast, Graph &graph) {
   Operation *constant = cast.getInput().getDefiningOp();
   Narrowing narrowing = {cast.getType().getElementType(),
@@ -247,9 +266,7 @@ LogicalResult GraphWriter::writeCopy(CastOp cast, Graph &graph) {
   if (failed(writeTensor(constant, name, getTensorValue(constant), &narrowing,
                          tensor)))
     return failure();
-  graph.tensors.addMessage(GraphProto::kInitializerFieldNumber,
-                           std::move(tensor));
-  graph.listed.emplace_back(name, cast.getType());
+  addConstant(graph, name, cast.getType(), std::move(tensor));
   return success();
 }
 
@@ -291,9 +308,6 @@ FailureOr<WireBuffer> GraphWriter::write(Block *block) {
     if (failed(writeOperation(op, graph)))
       return failure();
   Operation *terminator = block->getTerminator();
-  if (!isa<amp::onnx::YieldOp, func::ReturnOp>(terminator))
-    return terminator->emitError() << "'" << terminator->getName()
-                                   << "' cannot end a graph of an ONNX file";
   for (auto [index, output] : llvm::enumerate(plan.names.getOutputs(block)))
     if (output.needsIdentity &&
         failed(writeSite({terminator, static_cast<int>(index)}, graph)))

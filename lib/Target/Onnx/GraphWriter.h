@@ -11,6 +11,9 @@
 
 namespace amp::onnx_export {
 
+/// IR versions before this one want initializers among the inputs.
+inline constexpr int64_t firstFreeInitializers = 4;
+
 /// The data file beside a model.
 struct ExternalData {
   /// Name of the file, as the model spells it; empty: all data is inline.
@@ -64,6 +67,8 @@ private:
 
   // Tensors.
   mlir::LogicalResult writeInitializer(mlir::Operation *op, Graph &graph);
+  void addConstant(Graph &graph, mlir::StringAttr name, mlir::TensorType type,
+                   WireBuffer &&tensor);
   mlir::LogicalResult writeCopy(CastOp cast, Graph &graph);
   mlir::LogicalResult writeDefaults(Graph &graph);
   mlir::LogicalResult writeTensor(mlir::Operation *op, llvm::StringRef name,

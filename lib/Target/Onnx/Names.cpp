@@ -83,8 +83,16 @@ StringAttr Names::makeNodeName(const Twine &base) {
 
 /// What a new name for `result` begins with. `wanted` is the name that another
 /// value has.
-std::string Names::makeBase(OpResult result, StringAttr wanted) const {
+std::string Names::makeBase(OpResult result, StringAttr wanted,
+                            const Scope &scope) const {
   Operation *op = result.getOwner();
+  // A cast may have taken the name of what it reads.
+  for (Operation *user : result.getUsers())
+    if (auto cast = dyn_cast<CastOp>(user); cast && !wanted) {
+      wanted = scope.claims.lookup(cast.getResult());
+      if (!wanted)
+        wanted = getResultName(cast->getOpResult(0), outputsKey);
+    }
   if (auto cast = dyn_cast<CastOp>(op); cast && !wanted)
     wanted = get(cast.getInput());
   if (wanted) {
@@ -130,8 +138,9 @@ void Names::collect(func::FuncOp function, StringAttr verbatim) {
   auto nodeKey = StringAttr::get(context, OnnxDialect::getNameAttrName());
   auto addAll = [&](ArrayAttr list) {
     if (list)
-      for (auto name : list.getAsRange<StringAttr>())
-        takenValues.insert(name);
+      for (Attribute entry : list)
+        if (auto name = dyn_cast<StringAttr>(entry))
+          takenValues.insert(name);
   };
   function->walk([&](Operation *op) {
     addAll(dyn_cast_or_null<ArrayAttr>(op->getDiscardableAttr(outputsKey)));
@@ -253,7 +262,7 @@ LogicalResult Names::nameResults(Operation *op, Scope &scope) {
     } else {
       name = getResultName(result, outputsKey);
       if (!name || !isFree(name, scope))
-        name = makeValueName(makeBase(result, name));
+        name = makeValueName(makeBase(result, name, scope));
     }
     define(result, name, scope);
   }

@@ -68,7 +68,8 @@ private:
   void define(mlir::Value value, mlir::StringAttr name, Scope &scope);
   bool isFree(mlir::StringAttr name, const Scope &scope) const;
   bool isUsedIn(mlir::Value value, mlir::Region &region) const;
-  std::string makeBase(mlir::OpResult result, mlir::StringAttr wanted) const;
+  std::string makeBase(mlir::OpResult result, mlir::StringAttr wanted,
+                       const Scope &scope) const;
   static mlir::StringAttr
   makeUnique(const llvm::Twine &base, NameSet &taken,
              llvm::DenseMap<mlir::StringAttr, unsigned> &next,

@@ -75,7 +75,7 @@ static void buildAttribute(Operation *op, StringRef name, Attribute value,
                            NodeProto &proto) {
   AttributeProto &attribute = addAttribute(proto, name);
   auto tensor = dyn_cast<ElementsAttr>(value);
-  if (tensor && !isa<DenseStringElementsAttr, DenseArrayAttr>(value) &&
+  if (tensor && !isa<DenseStringElementsAttr>(value) &&
       proto::getRawSize(tensor.getShapedType()) > maxInlineTensor) {
     attribute.set_type(AttributeProto::TENSOR);
   } else {

@@ -236,13 +236,13 @@ onnx_opset::Rewritten OpsetPlan::convert(NodeSite site, const NodeProto &node) {
 }
 
 /// "node 'name' (Type)", or how else to call it.
-static std::string describe(NodeSite site) {
+static std::string describe(NodeSite site, const Names &names) {
   StringRef type = getDefaultOpType(site);
   if (site.output >= 0)
     return ("output " + Twine(site.output) + " (Identity)").str();
   StringRef name = amp::onnx::getNodeName(site.op);
   if (name.empty() && site.op->getNumResults() > 0)
-    name = amp::onnx::getValueName(site.op->getResult(0));
+    name = names.get(site.op->getResult(0)).getValue();
   return ("node '" + name + "' (" + type + ")").str();
 }
 
@@ -252,8 +252,9 @@ LogicalResult OpsetPlan::raise(NodeSite site, int64_t requested, Error error) {
   StringRef text = reason;
   text.consume_front((getDefaultOpType(site) + ": ").str());
   if (requested != 0)
-    return site.op->emitError() << describe(site) << " cannot be written for "
-                                << "opset " << requested << ": " << text;
+    return site.op->emitError()
+           << describe(site, plan.names) << " cannot be written for "
+           << "opset " << requested << ": " << text;
   int next = opset + 1;
   for (; next <= newestOpset; ++next) {
     Error again = check(site, next);
@@ -263,10 +264,10 @@ LogicalResult OpsetPlan::raise(NodeSite site, int64_t requested, Error error) {
   }
   if (next > newestOpset)
     return site.op->emitError()
-           << describe(site) << " cannot be written for opset " << opset
-           << " or any later one: " << text;
+           << describe(site, plan.names) << " cannot be written for opset "
+           << opset << " or any later one: " << text;
   site.op->emitRemark() << "opset raised from " << opset << " to " << next
-                        << ": " << describe(site) << ": " << text;
+                        << ": " << describe(site, plan.names) << ": " << text;
   opset = next;
   unchanged.clear();
   return success();

@@ -158,6 +158,24 @@ TEST_F(ExportConstants, old_ir_lists_initializers_as_inputs) {
   EXPECT_EQ(model.opset_import(0).version(), 8);
 }
 
+TEST_F(ExportConstants, new_ones_of_old_ir_are_nodes) {
+  ModelProto model = write(R"mlir(
+    onnx.model ir_version 3 opsets [#onnx.opset<"", 8>]
+    func.func @f(%x: tensor<2xf32> {onnx.name = "x"})
+        -> (tensor<2xf32> {onnx.name = "y"}, tensor<2xf16> {onnx.name = "z"}) {
+      %w = onnx.initializer dense<1.0> : tensor<2xf32> {input_index = 1 : i64, onnx.outputs = ["w"]}
+      %0 = amp.cast %w : tensor<2xf32> to tensor<2xf16>
+      %1 = onnx.Add(%x, %w) {onnx.outputs = ["y"]} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      %2 = onnx.Abs(%0) {onnx.outputs = ["z"]} : (tensor<2xf16>) -> tensor<2xf16>
+      return %1, %2 : tensor<2xf32>, tensor<2xf16>
+    })mlir");
+  EXPECT_EQ(describe(model.graph()),
+            "Constant()->w_f16 Add(x,w)->y Abs(w_f16)->z");
+  EXPECT_EQ(getData<uint16_t>(model.graph().node(0).attribute(0).t()),
+            (std::vector<uint16_t>{0x3c00, 0x3c00}));
+  EXPECT_EQ(model.graph().input_size(), 2);
+}
+
 TEST_F(ExportConstants, default_of_an_input_is_an_initializer) {
   ModelProto model = write(R"mlir(
     onnx.model ir_version 8 opsets [#onnx.opset<"", 17>]

@@ -26,6 +26,22 @@ TEST_F(ExportNames, output_name_goes_to_the_cast_in_front_of_it) {
   EXPECT_EQ(model.graph().node(0).name(), "cast_x_f16");
 }
 
+TEST_F(ExportNames, what_gave_its_name_to_a_cast_is_named_after_it) {
+  ModelProto model = write(R"mlir(
+    func.func @f(%x: tensor<2xf16> {onnx.name = "x"}) -> (tensor<2xf32> {onnx.name = "y"}) {
+      %0 = onnx.Abs(%x) {onnx.name = "abs"} : (tensor<2xf16>) -> tensor<2xf16>
+      %1 = amp.cast %0 {onnx.outputs = ["a"]} : tensor<2xf16> to tensor<2xf32>
+      %2 = onnx.Exp(%1) : (tensor<2xf32>) -> tensor<2xf32>
+      %3 = amp.cast %2 : tensor<2xf32> to tensor<2xf16>
+      %4 = onnx.Abs(%3) : (tensor<2xf16>) -> tensor<2xf16>
+      %5 = amp.cast %4 : tensor<2xf16> to tensor<2xf32>
+      return %5 : tensor<2xf32>
+    })mlir");
+  EXPECT_EQ(describe(model.graph()),
+            "Abs(x)->a_f16 Cast(a_f16)->a Exp(a)->Exp_out Cast(Exp_out)->"
+            "Exp_out_f16 Abs(Exp_out_f16)->y_f16 Cast(y_f16)->y");
+}
+
 TEST_F(ExportNames, identity_gives_a_second_public_name) {
   ModelProto model = write(R"mlir(
     func.func @f(%x: tensor<2xf32> {onnx.name = "x"})
