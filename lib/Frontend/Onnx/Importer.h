@@ -122,7 +122,9 @@ private:
   mlir::FailureOr<Fit> importRaised(const NodeSpine &node, Scope &scope);
   mlir::FailureOr<Fit> importOperation(const NodeSpine &node, Scope &scope);
   mlir::LogicalResult importGeneric(const NodeSpine &node, Scope &scope,
-                                    mlir::Operation *replaced);
+                                    mlir::Operation *replaced,
+                                    llvm::ArrayRef<mlir::Type> guessed = {});
+  llvm::SmallVector<mlir::Type> guessTypes(const NodeSpine &node, Scope &scope);
   mlir::LogicalResult importGenericBodies(const NodeAttributes &attributes,
                                           mlir::Operation *op,
                                           mlir::Operation *replaced,

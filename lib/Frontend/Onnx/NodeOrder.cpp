@@ -16,12 +16,17 @@ namespace {
 /// Reads and writes of one node; its graphs read what they do not define.
 struct NodeUses {
   llvm::SmallVector<StringRef, 8> reads, writes;
+
+  void clear() {
+    reads.clear();
+    writes.clear();
+  }
 };
 
 } // namespace
 
-static llvm::Error collectUses(StringRef nodeBytes, NodeUses &uses,
-                               unsigned depth);
+static llvm::Error collectUses(StringRef nodeBytes, NodeSpine &node,
+                               NodeUses &uses, unsigned depth);
 
 /// Names that the nodes and outputs of a graph read from outside.
 static llvm::Error collectCaptures(StringRef graphBytes,
@@ -47,9 +52,11 @@ static llvm::Error collectCaptures(StringRef graphBytes,
       return name.takeError();
     own.insert(*name);
   }
+  NodeSpine node;
+  NodeUses uses;
   for (StringRef bytes : graph.nodes) {
-    NodeUses uses;
-    if (llvm::Error error = collectUses(bytes, uses, depth))
+    uses.clear();
+    if (llvm::Error error = collectUses(bytes, node, uses, depth))
       return error;
     reads.append(uses.reads);
     own.insert(uses.writes.begin(), uses.writes.end());
@@ -66,9 +73,9 @@ static llvm::Error collectCaptures(StringRef graphBytes,
   return llvm::Error::success();
 }
 
-static llvm::Error collectUses(StringRef nodeBytes, NodeUses &uses,
-                               unsigned depth) {
-  NodeSpine node;
+/// `node` is memory to scan into.
+static llvm::Error collectUses(StringRef nodeBytes, NodeSpine &node,
+                               NodeUses &uses, unsigned depth) {
   if (llvm::Error error = scanNode(nodeBytes, node))
     return error;
   auto notEmpty = [](StringRef name) { return !name.empty(); };
@@ -199,11 +206,11 @@ amp::importer::orderNodes(const GraphSpine &graph, const Scope &scope,
     return written.contains(name) || scope.lookup(name);
   };
   sorted = true;
+  NodeSpine node;
   NodeUses uses;
   for (StringRef bytes : graph.nodes) {
-    uses.reads.clear();
-    uses.writes.clear();
-    if (llvm::Error error = collectUses(bytes, uses, scope.depth))
+    uses.clear();
+    if (llvm::Error error = collectUses(bytes, node, uses, scope.depth))
       return std::move(error);
     sorted &= llvm::all_of(uses.reads, isReady);
     written.insert(uses.writes.begin(), uses.writes.end());
@@ -215,7 +222,7 @@ amp::importer::orderNodes(const GraphSpine &graph, const Scope &scope,
   }
   std::vector<NodeUses> all(graph.nodes.size());
   for (auto [bytes, one] : llvm::zip_equal(graph.nodes, all))
-    if (llvm::Error error = collectUses(bytes, one, scope.depth))
+    if (llvm::Error error = collectUses(bytes, node, one, scope.depth))
       return std::move(error);
   llvm::Expected<std::vector<unsigned>> order = sortNodes(graph, scope, all);
   // Where something is missing altogether, the order may still be the file's.

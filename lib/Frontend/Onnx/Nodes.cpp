@@ -201,7 +201,10 @@ LogicalResult ModelImporter::importNode(const NodeSpine &node, Scope &scope) {
         return op->getNumRegions() != 0;
       }))
     return emitError(node) << "the types of what its graphs make can't be told";
-  return importGeneric(node, scope, replaced);
+  SmallVector<Type> guessed;
+  if (made.empty() && opset)
+    guessed = guessTypes(node, scope);
+  return importGeneric(node, scope, replaced, guessed);
 }
 
 /// Takes the operations after `last` out of the block and forgets their names:
@@ -282,7 +285,8 @@ static DenseBoolArrayAttr getPresence(Builder &builder,
 }
 
 LogicalResult ModelImporter::importGeneric(const NodeSpine &node, Scope &scope,
-                                           Operation *replaced) {
+                                           Operation *replaced,
+                                           ArrayRef<Type> guessed) {
   SmallVector<Value> inputs;
   NodeAttributes attributes;
   if (failed(resolveInputs(node, scope, inputs)) ||
@@ -320,7 +324,10 @@ LogicalResult ModelImporter::importGeneric(const NodeSpine &node, Scope &scope,
     if (failed(type))
       return failure();
     positions.push_back(position);
-    state.addTypes(*type ? *type : UnknownType::get(context));
+    Type result = *type;
+    if (position < guessed.size() && guessed[position])
+      result = merge(name, result, guessed[position]);
+    state.addTypes(result ? result : UnknownType::get(context));
   }
   addNotes(state, node, positions, attributes);
   Operation *op = builder.create(state);

@@ -9,6 +9,8 @@
 #include "Importer.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
 #include "amp/Onnx/Proto/Proto.h"
+#include "mlir/IR/Diagnostics.h"
+#include "onnx/defs/schema.h"
 
 using namespace mlir;
 using namespace amp::importer;
@@ -126,4 +128,29 @@ FailureOr<Fit> ModelImporter::importRaised(const NodeSpine &node,
       return fit;
   }
   return Fit::Operation;
+}
+
+/// Types by output position of a node whose operator came into ai.onnx only
+/// after the model's opset, as runtimes let models have it
+/// (LayerNormalization): those of the later operator, when the node has its
+/// form. Nothing is told otherwise.
+SmallVector<Type> ModelImporter::guessTypes(const NodeSpine &node,
+                                            Scope &scope) {
+  const onnx::OpSpec *spec = onnx::lookupSpec(node.opType);
+  if (!spec || !spec->regions.empty() ||
+      ::onnx::OpSchemaRegistry::Schema(node.opType.str(), opset, ""))
+    return {};
+  ScopedDiagnosticHandler silence(context,
+                                  [](Diagnostic &) { return success(); });
+  auto counts = std::make_tuple(numGeneric, firstGeneric, numContradictions);
+  Block *block = builder.getInsertionBlock();
+  Operation *last = block->empty() ? nullptr : &block->back();
+  FailureOr<Fit> fit = importOperation(node, scope);
+  std::tie(numGeneric, firstGeneric, numContradictions) = counts;
+  SmallVector<Operation *> made = takeMade(block, last, scope);
+  if (failed(fit) || *fit == Fit::Generic || made.size() != 1)
+    return {};
+  return llvm::map_to_vector(
+      onnx::getPositionalOutputs(made.front()),
+      [](Value value) { return value ? value.getType() : Type(); });
 }
