@@ -1,5 +1,5 @@
 // RUN: amp-opt %s --amp-lint="file=%t.nowhere/lint.json" --verify-diagnostics
 
-// expected-error @below {{cannot write the findings: }}
+// expected-error @below {{findings: cannot write '}}
 module {
 }

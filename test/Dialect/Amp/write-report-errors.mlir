@@ -1,5 +1,5 @@
 // RUN: amp-opt %s --amp-write-report="file=%t.nowhere/report.json" --verify-diagnostics
 
-// expected-error @below {{cannot write the report: }}
+// expected-error @below {{report: cannot write '}}
 module {
 }

@@ -145,7 +145,7 @@ struct Lint : amp::impl::LintPassBase<Lint> {
     if (file.empty())
       return;
     if (llvm::Error error = writeFile(file, formatJson(findings))) {
-      module.emitError("cannot write the findings: ")
+      module.emitError("findings: ")
           << llvm::toString(std::move(error));
       signalPassFailure();
     }

@@ -232,7 +232,7 @@ struct WriteReport : amp::impl::WriteReportPassBase<WriteReport> {
     ModuleOp module = getOperation();
     if (!file.empty())
       if (llvm::Error error = write(module)) {
-        module.emitError("cannot write the report: ")
+        module.emitError("report: ")
             << llvm::toString(std::move(error));
         return signalPassFailure();
       }
