@@ -59,3 +59,8 @@ func.func @decisions(%x: tensor<4x4xf32>, %a: tensor<1xi64>) -> tensor<4x1xf32> 
   %2 = onnx.ReduceSum(%1, %a) {onnx.name = "sum"} : (tensor<4x4xf32>, tensor<1xi64>) -> tensor<4x1xf32>
   return %2 : tensor<4x1xf32>
 }
+
+// A report is a decision file, too.
+// RUN: amp-opt %s --autocast="dtype=f16 deny=Relu report=%t/report.json" -o /dev/null
+// RUN: amp-opt %s --amp-assign-precision="dtype=f16 decisions=%t/report.json" | FileCheck %s --check-prefix=REPORT
+// REPORT: onnx.Relu{{.*}}<follow (f32) -> (f32), rule = file, {{.*}}by = "{{.*}}report.json">

@@ -55,7 +55,7 @@ FailureOr<TableOptions> AssignPrecision::getTableOptions(ModuleOp module) {
                   .Case("bf16", Kind::BF16)
                   .Default(std::nullopt);
   if (!kind)
-    return module.emitError()
+    return emitError(module.getLoc())
            << "expects f16 or bf16 for the option 'dtype', but got '" << dtype
            << "'";
   options.dtype = *kind;
@@ -74,7 +74,7 @@ FailureOr<AssignOptions> AssignPrecision::getAssignOptions(ModuleOp module) {
           .Cases({"clamp", "convert"}, LossyConstants::Keep)
           .Default(std::nullopt);
   if (!constants)
-    return module.emitError()
+    return emitError(module.getLoc())
            << "expects wide, clamp or convert for the option "
               "'lossy-constants', but got '"
            << lossyConstants << "'";
@@ -88,7 +88,7 @@ FailureOr<Pins> AssignPrecision::getPins(ModuleOp module) {
   auto add = [&](ArrayRef<std::string> texts, bool ofSlot) -> LogicalResult {
     for (const std::string &text : texts)
       if (llvm::Error error = pins.add(text, ofSlot))
-        return module.emitError(llvm::toString(std::move(error)));
+        return emitError(module.getLoc(), llvm::toString(std::move(error)));
     return success();
   };
   if (failed(add(pin, /*ofSlot=*/false)) || failed(add(pinSlot, true)))
@@ -119,7 +119,7 @@ LogicalResult AssignPrecision::decide(ModuleOp module, Tables &tables,
                                       const AssignOptions &options) {
   llvm::Expected<Scope *> scope = tables.getOutermost();
   if (!scope)
-    return module.emitError(llvm::toString(scope.takeError()));
+    return emitError(module.getLoc(), llvm::toString(scope.takeError()));
   uint32_t firstOp = 0;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
@@ -143,7 +143,7 @@ LogicalResult AssignPrecision::readDecisions(ModuleOp module,
     return success();
   DecisionFile file;
   if (llvm::Error error = file.read(decisions))
-    return module.emitError(llvm::toString(std::move(error)));
+    return emitError(module.getLoc(), llvm::toString(std::move(error)));
   if (failed(file.apply(graphs, module)))
     return failure();
   for (const std::unique_ptr<Graph> &graph : graphs)
@@ -166,8 +166,8 @@ LogicalResult AssignPrecision::run(ModuleOp module) {
     Assigner(*graph, *assignOptions).emit();
   remarkUnknown(graphs);
   if (!saveDecisions.empty())
-    if (llvm::Error error = DecisionFile::write(saveDecisions, graphs))
-      return module.emitError(llvm::toString(std::move(error)));
+    if (llvm::Error error = DecisionFile::write(saveDecisions, module, graphs))
+      return emitError(module.getLoc(), llvm::toString(std::move(error)));
   graphs.clear();
   return success();
 }

@@ -160,7 +160,7 @@ LogicalResult Pins::pinInput(Node &node, const Pin &pin, Graph &graph) {
 LogicalResult Pins::checkUsed(ModuleOp module) const {
   for (const Pin &pin : pins)
     if (!pin.used)
-      return module.emitError()
+      return emitError(module.getLoc())
              << "option '" << (pin.input ? "pin-slot" : "pin") << "="
              << pin.text
              << "' matches no node; a pattern must match a whole name";

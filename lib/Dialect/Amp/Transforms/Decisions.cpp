@@ -27,14 +27,13 @@ static bool isDecided(const Node &node) {
   return node.step == Step::Leave || node.step == Step::Op;
 }
 
-static llvm::StringMap<unsigned>
-countNames(ArrayRef<std::unique_ptr<Graph>> graphs) {
+static llvm::StringMap<unsigned> countNames(ModuleOp module) {
   llvm::StringMap<unsigned> counts;
-  for (const std::unique_ptr<Graph> &graph : graphs)
-    for (const Node &node : graph->nodes)
-      if (StringRef name = onnx::getNodeName(node.op);
-          isDecided(node) && !name.empty())
-        ++counts[name];
+  module.walk([&](Operation *op) {
+    StringRef name = onnx::getNodeName(op);
+    if (!name.empty())
+      ++counts[name];
+  });
   return counts;
 }
 
@@ -71,9 +70,9 @@ static void writeEntry(llvm::raw_ostream &os, StringRef key, const Node &node,
   });
 }
 
-llvm::Error DecisionFile::write(StringRef path,
+llvm::Error DecisionFile::write(StringRef path, ModuleOp module,
                                 ArrayRef<std::unique_ptr<Graph>> graphs) {
-  llvm::StringMap<unsigned> nameCounts = countNames(graphs);
+  llvm::StringMap<unsigned> nameCounts = countNames(module);
   std::string text = "{\n \"version\": 1,\n \"ops\": [";
   llvm::raw_string_ostream os(text);
   StringRef separator = "\n  ";
@@ -249,7 +248,7 @@ LogicalResult DecisionFile::applyEntry(const Entry &entry, StringRef key,
 
 LogicalResult DecisionFile::apply(ArrayRef<std::unique_ptr<Graph>> graphs,
                                   ModuleOp module) {
-  llvm::StringMap<unsigned> nameCounts = countNames(graphs);
+  llvm::StringMap<unsigned> nameCounts = countNames(module);
   llvm::StringMap<std::pair<Node *, Graph *>> nodes;
   for (const std::unique_ptr<Graph> &graph : graphs)
     for (Node &node : graph->nodes)
@@ -258,7 +257,7 @@ LogicalResult DecisionFile::apply(ArrayRef<std::unique_ptr<Graph>> graphs,
   for (const std::string &key : order) {
     auto it = nodes.find(key);
     if (it == nodes.end())
-      return module.emitError()
+      return emitError(module.getLoc())
              << "decision file '" << path << "': no node is called '" << key
              << "'; remove the entry, or make the file anew with "
                 "save-decisions";

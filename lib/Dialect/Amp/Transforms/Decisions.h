@@ -19,7 +19,7 @@ namespace amp::assign {
 class DecisionFile {
 public:
   /// Writes the decisions that the ops of `graphs` carry.
-  static llvm::Error write(llvm::StringRef path,
+  static llvm::Error write(llvm::StringRef path, mlir::ModuleOp module,
                            llvm::ArrayRef<std::unique_ptr<Graph>> graphs);
 
   /// Reads entries. The error names file and entry.

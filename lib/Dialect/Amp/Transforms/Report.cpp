@@ -118,13 +118,13 @@ static llvm::StringMap<unsigned> countNames(ModuleOp module) {
 Report Report::collect(ModuleOp module) {
   Report report;
   llvm::StringMap<unsigned> nameCounts = countNames(module);
+  // As decision files count: casts do not, and an op with bodies has the number
+  // of the last op in them.
+  unsigned numOps = 0;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (auto removed = function->getAttrOfType<IntegerAttr>(
             AmpDialect::getRemovedCastsAttrName()))
       report.numRemovedCasts += removed.getInt();
-    // As decision files count: casts do not, and an op with bodies has the
-    // number of the last op in them.
-    unsigned numOps = 0;
     function.walk([&](Operation *op, const WalkStage &stage) {
       if (op == function)
         return;
