@@ -25,19 +25,22 @@ TOOLS = {"ours": "amp-opt", "occ": "onnxconverter-common 1.16.0", "mo": "ModelOp
 class Measure:
     """One tool on one model. `conversion` is the time without start-up, reading and writing, where the tool tells it."""
     seconds: float = None
+    cpu: float = None
     conversion: float = None
     peak_mib: float = None
     anonymous_mib: float = None
     failure: str = ""
 
 
-def options(description, tools=("ours", "occ", "mo")):
+def options(description, tools=("ours", "occ", "mo"), mo_every=False):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("names", nargs="*", help="only models whose name starts with one of these")
     parser.add_argument("--tools", default=",".join(tools), help="of ours, occ, mo (default %(default)s)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of amp-opt, the fastest counts (peers: one run; default %(default)s)")
     parser.add_argument("--timeout", type=int, default=300, help="seconds per run")
     parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
+    if mo_every:
+        parser.add_argument("--mo-every", type=int, default=1, metavar="N", help="give AutoCast every Nth model only: it takes 5 s and more for each")
     chosen = parser.parse_args()
     chosen.tools = chosen.tools.split(",")
     if set(chosen.tools) & {"occ", "mo"} and not PEER_PYTHON.exists():
@@ -64,7 +67,7 @@ def measure(tool, model, chosen, block="", repeat=None):
                 return Measure(failure=reason[:80].replace("|", "/"))
             if best.seconds is None or run.seconds < best.seconds:
                 told = json.loads(run.stdout.splitlines()[-1])["conversion"] if tool != "ours" else None
-                best = Measure(run.seconds, told, run.peak_mib, run.anonymous_mib)
+                best = Measure(run.seconds, run.cpu_seconds, told, run.peak_mib, run.anonymous_mib)
     return best
 
 
@@ -73,18 +76,18 @@ def number(value, digits=2):
 
 
 def cell(m, digits=2):
-    """`process s / conversion s / peak MiB`, or why there is none."""
+    """`process s / CPU s / conversion s / peak MiB`, or why there is none."""
     if m is None:
         return "not run"
     if m.failure:
         return f"fails: {m.failure}"
-    return f"{number(m.seconds, digits)} / {number(m.conversion, digits)} / {m.peak_mib:.0f}"
+    return f"{number(m.seconds, digits)} / {number(m.cpu, digits)} / {number(m.conversion, digits)} / {m.peak_mib:.0f}"
 
 
 def ratio(peer, ours):
     if not peer or not ours or peer.failure or ours.failure:
         return "-"
-    return f"{peer.seconds / ours.seconds:.1f}x"
+    return f"{peer.seconds / ours.seconds:.1f}x, CPU {peer.cpu / ours.cpu:.1f}x"
 
 
 def copy_seconds(paths):

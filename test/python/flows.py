@@ -76,7 +76,7 @@ def _convert(case, dtype, pool, tolerance):
             return _refused(run, case, target, pool)
         verdict = _patient(lambda levels: pool.call(
             "judge.autocast", case.path, target, case.name, case.folder, dtype, levels, tolerance))
-        verdict.update(seconds=run.seconds, peak_mib=run.peak_mib, size=os.path.getsize(target))
+        verdict.update(seconds=run.seconds, cpu_seconds=run.cpu_seconds, peak_mib=run.peak_mib, size=os.path.getsize(target))
         second = autocast(target, again, dtype)
         if not second.ok:
             verdict["problems"].append("second run: " + second.describe())

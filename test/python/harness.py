@@ -29,6 +29,7 @@ class Run:
     stdout: str
     stderr: str
     seconds: float
+    cpu_seconds: float
     peak_mib: float
     anonymous_mib: float
     timed_out: bool
@@ -85,7 +86,7 @@ def run_process(command, timeout=120, cwd=None, env=None, stdin=None, sample=Fal
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0), err.seek(0)
         return Run(command, max(child.returncode, 0), max(-child.returncode, 0), out.read().decode(errors="replace"),
-                   err.read().decode(errors="replace"), seconds, usage.ru_maxrss / 1024, anonymous[0], expired.is_set())
+                   err.read().decode(errors="replace"), seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, anonymous[0], expired.is_set())
 
 
 def amp_opt(*arguments, **options):
