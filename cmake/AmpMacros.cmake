@@ -1,10 +1,13 @@
 # amp_add_library, amp_add_tool, amp_add_unittest: the compile and link options every target shares.
 
+# One string with spaces, as LLVM's config gives it, is no list of definitions.
+separate_arguments(AMP_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+
 # Options common to all targets; exceptions are on only in the rooms that see onnx headers.
 function(amp_configure_target name exceptions)
   target_include_directories(${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
-  target_compile_definitions(${name} PRIVATE ${LLVM_DEFINITIONS})
+  target_compile_definitions(${name} PRIVATE ${AMP_LLVM_DEFINITIONS})
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unused-parameter -fno-rtti -fvisibility-inlines-hidden
                                          -ffunction-sections -fdata-sections -fcolor-diagnostics)
   if(NOT exceptions)

@@ -84,7 +84,6 @@ def Onnx_YieldOp : Onnx_Op<"yield", [Pure, Terminator, ReturnLike]> {
   }];
   let arguments = (ins Variadic<AnyType>:$values, OptionalAttr<DictionaryAttr>:$graph);
   let assemblyFormat = "($values^)? attr-dict (`:` type($values)^)?";
-  let builders = [OpBuilder<(ins), [{}]>];
 }
 
 #endif // AMP_DIALECT_ONNX_IR_ONNXOPS
