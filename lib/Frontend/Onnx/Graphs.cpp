@@ -129,6 +129,12 @@ FailureOr<DeclaredType> ModelImporter::readInfo(StringRef bytes, uint32_t field,
   return declared;
 }
 
+/// Whether a declaration says what cannot be true of `value`: there was a
+/// warning, and the file that is written says what is.
+static bool contradicts(Type declared, Value value) {
+  return !amp::onnx::mergeTypes(declared, value.getType());
+}
+
 LogicalResult ModelImporter::addDeclared(ArrayRef<StringRef> infos,
                                          uint32_t field, GraphSpine &graph,
                                          const Scope &scope,
@@ -139,7 +145,8 @@ LogicalResult ModelImporter::addDeclared(ArrayRef<StringRef> infos,
     if (failed(type))
       return failure();
     Value value = scope.lookup(name);
-    if (!name.empty() && value && value.getType() != type->type)
+    if (!name.empty() && value && value.getType() != type->type &&
+        !contradicts(type->type, value))
       declared.set(name, TypeAttr::get(type->type));
   }
   return success();
@@ -155,7 +162,8 @@ ModelImporter::addValueInfos(GraphSpine &graph, const Scope &scope,
       return failure();
     Value value = scope.values.lookup(name);
     StringAttr nameAttr = builder.getStringAttr(name);
-    if (value && value.getType() == type->type)
+    if (value && (value.getType() == type->type ||
+                  contradicts(type->type, value)))
       entries.push_back(nameAttr);
     else
       entries.push_back(builder.getDictionaryAttr(

@@ -165,10 +165,11 @@ Error amp::onnx_opset::lowerResizeCoordinates(Rewriter &rewriter) {
   return Error::success();
 }
 
-/// Inputs without elements are absent ones from version 13 on, and
-/// tf_half_pixel_for_nn is gone.
+/// scales and sizes without elements are absent ones from version 13 on, and
+/// tf_half_pixel_for_nn is gone. A roi without elements stays: it is as good as
+/// none, and lowering the node finds it again under its own name.
 Error amp::onnx_opset::raiseResizeInputs(Rewriter &rewriter) {
-  for (int input : {roiInput, scalesInput, sizesInput})
+  for (int input : {scalesInput, sizesInput})
     if (isZeroElements(rewriter, rewriter.input(input)))
       rewriter.dropInput(input);
   std::string coordinates =
