@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "amp/Support/HalfConversion.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/bit.h"
 #include <algorithm>
 #include <cstring>
@@ -235,6 +236,13 @@ uint16_t amp::convertToHalf(float value, HalfFormat format, HalfRange range) {
     bits = clampBits(bits, getEdges(format));
   return format == HalfFormat::Float16 ? roundToFloat16(bits)
                                        : roundToBFloat16(bits);
+}
+
+float amp::convertFromHalf(uint16_t value, HalfFormat format) {
+  const llvm::fltSemantics &semantics = format == HalfFormat::Float16
+                                            ? llvm::APFloat::IEEEhalf()
+                                            : llvm::APFloat::BFloat();
+  return llvm::APFloat(semantics, llvm::APInt(16, value)).convertToFloat();
 }
 
 NarrowingStats amp::countNarrowing(const char *source, size_t count,

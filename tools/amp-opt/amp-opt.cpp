@@ -11,6 +11,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include <csignal>
 
 using namespace mlir;
 namespace cl = llvm::cl;
@@ -83,6 +84,32 @@ bool isLintOnly(ArrayRef<char *> arguments) {
   return lint;
 }
 
+/// The files that `--autocast` writes beside the model.
+std::vector<StringRef> getSideFiles(ArrayRef<char *> arguments) {
+  std::vector<StringRef> files;
+  for (StringRef argument : arguments) {
+    if (argument.ltrim('-').split('=').first != "autocast")
+      continue;
+    for (StringRef option : llvm::split(argument.split('=').second, ' '))
+      if (option.consume_front("report=") ||
+          option.consume_front("save-decisions="))
+        files.push_back(option);
+  }
+  return files;
+}
+
+/// Whether the model and a file beside it would be written to one path.
+bool clashes(ArrayRef<char *> arguments, StringRef input, StringRef output) {
+  for (StringRef file : getSideFiles(arguments))
+    if (file != "-" && (file == input || file == output)) {
+      llvm::errs() << "amp-opt: error: '" << file
+                   << "' is the model itself; give the report and the "
+                      "decisions files of their own\n";
+      return true;
+    }
+  return false;
+}
+
 int explain(StringRef op) {
   if (llvm::Error error = amp::explainOp(op, llvm::outs())) {
     llvm::errs() << "amp-opt: error: --explain: "
@@ -120,6 +147,8 @@ int run(int argc, char **argv) {
   }
   if (!options.explain.empty())
     return explain(options.explain);
+  if (clashes(raw, input, output))
+    return 1;
   amp::ExportOnnxOptions exportOptions{options.opset, options.externalData};
   return failed(amp::processFile(input, output, options.emit, exportOptions,
                                  isLintOnly(raw), registry));
@@ -129,5 +158,7 @@ int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // A file beyond the size limit is an error of the write, not a crash.
+  std::signal(SIGXFSZ, SIG_IGN);
   return run(argc, argv);
 }

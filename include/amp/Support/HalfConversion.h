@@ -27,6 +27,9 @@ void convertToHalf(const char *source, char *target, size_t count,
 uint16_t convertToHalf(float value, HalfFormat format,
                        HalfRange range = HalfRange::Round);
 
+/// The float32 number a narrow value is.
+float convertFromHalf(uint16_t value, HalfFormat format);
+
 /// What rounding to a narrow type does to finite values.
 struct NarrowingStats {
   /// Finite values that become infinite.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Support.h"
+#include "amp/Support/Json.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -52,7 +53,7 @@ Error checkKeys(const json::Object &object, ArrayRef<StringRef> known,
 }
 
 Expected<json::Object> parseObject(StringRef text, StringRef where) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
     return makeError(where +
                      ": not valid JSON: " + toString(value.takeError()));

@@ -30,6 +30,8 @@ struct Loss {
   uint32_t root = none;
   NarrowingStats stats;
   uint64_t size = 0;
+  /// One number that rounding makes another one.
+  bool distorted = false;
   /// Bad enough to keep the op in float32.
   bool forbids = false;
 };

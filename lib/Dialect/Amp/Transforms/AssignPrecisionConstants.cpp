@@ -8,6 +8,7 @@
 #include "AssignPrecision.h"
 #include "ConstantStats.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace amp;
@@ -23,6 +24,20 @@ static constexpr uint64_t flushShare = 16;
 
 static HalfFormat getFormat(Kind half) {
   return half == Kind::F16 ? HalfFormat::Float16 : HalfFormat::BFloat16;
+}
+
+/// A number that loses this share of itself is not the number any more; those
+/// of ordinary size lose at most an eighth of that.
+static constexpr float distortedShare = 0x1p-8f;
+
+/// Whether a half type makes one number another one: it is below the type's
+/// normal range and loses much, or it was chosen to be not quite one (the bound
+/// before 1 - p, log or atanh) and becomes one.
+static bool isDistorted(float value, HalfFormat format) {
+  float rounded = convertFromHalf(convertToHalf(value, format), format);
+  bool becomesOne = std::fabs(rounded) == 1 && std::fabs(value) != 1;
+  return becomesOne ||
+         std::fabs(rounded - value) > distortedShare * std::fabs(value);
 }
 
 static uint64_t getSize(const ValueState &value) {
@@ -66,7 +81,9 @@ Loss Assigner::findLoss(const Node &node, Kind half, bool scanLarge) {
         !stats.contains({root, uint32_t(half)}))
       continue;
     loss.stats = getStats(root, half);
-    if (loss.stats.overflows == 0 && loss.stats.flushes == 0)
+    loss.distorted =
+        loss.size == 1 && isDistorted(loss.stats.maxAbs, getFormat(half));
+    if (loss.stats.overflows == 0 && loss.stats.flushes == 0 && !loss.distorted)
       continue;
     bool isDivisor =
         fact.guard == GuardRole::User && slot.formal == fact.guardedSlot;
@@ -90,6 +107,8 @@ static std::string describe(const Loss &loss) {
     os << ",";
   if (loss.stats.flushes)
     os << " " << loss.stats.flushes << " flushed to zero";
+  if (!loss.stats.overflows && !loss.stats.flushes)
+    os << ", " << loss.stats.maxAbs << ", which the half type makes another";
   return text;
 }
 

@@ -48,8 +48,14 @@ LogicalResult Pins::apply(func::FuncOp function, Graph &graph) {
     if (node.step == Step::Op || node.step == Step::Leave)
       nodeOf[node.op] = number;
   WalkResult result = function.walk([&](Operation *op) {
-    StringRef name = onnx::getNodeName(op);
-    if (name.empty() || isa<onnx::InitializerOp>(op))
+    if (isa<onnx::InitializerOp>(op))
+      return WalkResult::advance();
+    std::string name = onnx::getNodeName(op).str();
+    auto it = nodeOf.find(op);
+    // Reports and decision files number nodes without a name.
+    if (name.empty() && it != nodeOf.end())
+      name = graph.keyOf(graph.nodes[it->second]);
+    if (name.empty())
       return WalkResult::advance();
     return WalkResult(applyTo(op, name, graph));
   });

@@ -7,6 +7,7 @@
 #include "Decisions.h"
 #include "amp/Dialect/Amp/IR/AmpDialect.h"
 #include "amp/Support/AtomicFile.h"
+#include "amp/Support/Json.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -109,7 +110,7 @@ llvm::Error DecisionFile::read(StringRef givenPath) {
     return fail("cannot read decision file '" + path +
                 "': " + buffer.getError().message());
   llvm::Expected<llvm::json::Value> value =
-      llvm::json::parse((*buffer)->getBuffer());
+      parseJson((*buffer)->getBuffer());
   if (!value)
     return fail("decision file '" + path +
                 "': " + llvm::toString(value.takeError()));

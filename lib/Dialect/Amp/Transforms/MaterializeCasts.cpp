@@ -125,8 +125,11 @@ Type Materializer::getDemand(OpOperand &use) {
   if (isa<func::ReturnOp>(op) && !keepIOTypes)
     return {};
   if (op->hasTrait<OpTrait::IsTerminator>())
-    if (OpResult result = getResultOfYielded(use))
-      return getNewElementType(result);
+    if (OpResult result = getResultOfYielded(use)) {
+      // Elements of sequences keep the type the sequence has.
+      Type type = getNewElementType(result);
+      return type ? type : onnx::getTensorElementType(result.getType());
+    }
   DecisionAttr decision = getDecision(op);
   Type decided =
       decision ? decision.getOperandType(use.getOperandNumber()) : Type();
