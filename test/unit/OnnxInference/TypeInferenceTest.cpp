@@ -265,6 +265,37 @@ TEST_F(TypeInferenceTest, ErrorsComeAsText) {
             "error: Incompatible dimensions for matrix multiplication");
 }
 
+TEST_F(TypeInferenceTest, DimensionNumbersAreChecked) {
+  // The library would narrow this axis to -1 and read a dimension there.
+  EXPECT_EQ(infer("%x: tensor<2x3xf32>, %s: tensor<3xf32>",
+                  "%y, %m = onnx.LayerNormalization(%x, %s) {axis = "
+                  "9223372036854775807 : i64, onnx.name = \"probe\"} : "
+                  "(tensor<2x3xf32>, tensor<3xf32>) -> (tensor<*xf32>, "
+                  "tensor<*xf32>)"),
+            "error: attribute 'axis' names no dimension: 9223372036854775807");
+  EXPECT_EQ(
+      infer("%x: tensor<2x3xf32>, %i: tensor<2x4611686018427387904xi64>",
+            "%y = onnx.GatherND(%x, %i) {batch_dims = 9223372036854775807 : "
+            "i64, onnx.name = \"probe\"} : (tensor<2x3xf32>, "
+            "tensor<2x4611686018427387904xi64>) -> tensor<*xf32>"),
+      "error: attribute 'batch_dims' names no dimension: "
+      "9223372036854775807");
+}
+
+TEST_F(TypeInferenceTest, EmptyConstantsAreNoNumbers) {
+  EXPECT_EQ(infer("%x: tensor<3xi64>, %v: tensor<2xf32>",
+                  "%d = onnx.initializer dense<> : tensor<0xi64>\n"
+                  "%y = onnx.OneHot(%x, %d, %v) {onnx.name = \"probe\"} : "
+                  "(tensor<3xi64>, tensor<0xi64>, tensor<2xf32>) -> "
+                  "tensor<*xf32>"),
+            "error: Input 'depth' must have exactly one element.");
+  EXPECT_EQ(infer("%x: tensor<1xf32>",
+                  "%s = onnx.initializer dense<> : tensor<0xi64>\n"
+                  "%y = onnx.Reshape(%x, %s) {onnx.name = \"probe\"} : "
+                  "(tensor<1xf32>, tensor<0xi64>) -> tensor<*xf32>"),
+            "tensor<f32>");
+}
+
 TEST_F(TypeInferenceTest, LargeConstantsAreNotCopied) {
   EXPECT_EQ(infer("", "%z = onnx.Constant() {value = dense<1.0> : "
                       "tensor<1073741824x1024xf32>, onnx.name = \"probe\"} : "

@@ -17,6 +17,9 @@ using ::onnx::TypeProto;
 /// Constants with more data than this do not say anything about shapes.
 static constexpr uint64_t maxConstantBytes = 1024;
 
+/// More dimensions than any tensor has.
+static constexpr int64_t maxRank = 1024;
+
 //===----------------------------------------------------------------------===//
 // Types and schemas
 //===----------------------------------------------------------------------===//
@@ -95,6 +98,25 @@ static void convertAttribute(Attribute value, AttributeProto &proto) {
     tensor.add_dims(dim);
 }
 
+/// Refuses dimension numbers that no tensor has: the library narrows them to
+/// ints and uses some of them unchecked.
+static void checkDimensions(const AttributeProto &proto) {
+  StringRef name = proto.name();
+  if (!name.contains("axis") && !name.contains("axes") && name != "perm" &&
+      name != "batch_dims")
+    return;
+  auto check = [&](int64_t dimension) {
+    // A number of dimensions is not counted from the back.
+    int64_t least = name == "batch_dims" ? 0 : -maxRank;
+    if (dimension < least || dimension > maxRank)
+      throw ::onnx::InferenceError(
+          "attribute '" + proto.name() +
+          "' names no dimension: " + std::to_string(dimension));
+  };
+  check(proto.i());
+  llvm::for_each(proto.ints(), check);
+}
+
 const AttributeProto *OpAttributes::get(const std::string &name) const {
   const AttrSpec *attribute =
       llvm::find_if(spec.attributes,
@@ -110,5 +132,6 @@ const AttributeProto *OpAttributes::get(const std::string &name) const {
   auto proto = std::make_unique<AttributeProto>();
   proto->set_name(name);
   convertAttribute(value, *proto);
+  checkDimensions(*proto);
   return converted.emplace_back(attribute, std::move(proto)).second.get();
 }

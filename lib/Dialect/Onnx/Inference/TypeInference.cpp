@@ -158,6 +158,10 @@ const TensorProto *OpContext::getInputData(size_t index) const {
   if (index >= inputs.size() || !inputs[index] ||
       !getSmallConstant(inputs[index], *proto))
     proto = nullptr;
+  // Where a number is expected the library reads the first one, even of none.
+  if (proto && proto->raw_data().empty() &&
+      spec.inputs[getFormalOfPosition(spec.inputs, index)].name != "axes")
+    proto = nullptr;
   return data.emplace_back(index, std::move(proto)).second.get();
 }
 
