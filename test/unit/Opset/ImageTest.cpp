@@ -81,7 +81,7 @@ TEST(Resize, InputsWithoutElements) {
   TestGraph graph;
   graph.constant("none", "float[0] {}");
   EXPECT_EQ(graph.convert("y = Resize (x, none, none, sizes)", 11, 26),
-            lines({"y = Resize (x, , , sizes)"}));
+            lines({"y = Resize (x, none, , sizes)"}));
   EXPECT_EQ(graph.convert("y = Resize (x, , , sizes)", 26, 11),
             lines({"float[0] y_roi {}", "float[0] y_scales {}",
                    "y = Resize (x, y_roi, y_scales, sizes)"}));

@@ -26,17 +26,20 @@ static HalfFormat getFormat(Kind half) {
   return half == Kind::F16 ? HalfFormat::Float16 : HalfFormat::BFloat16;
 }
 
-/// A number that loses this share of itself is not the number any more; those
-/// of ordinary size lose at most an eighth of that.
+/// A factor that loses this share of itself is another factor; numbers of
+/// ordinary size lose at most an eighth of that.
 static constexpr float distortedShare = 0x1p-8f;
 
-/// Whether a half type makes one number another one: it is below the type's
-/// normal range and loses much, or it was chosen to be not quite one (the bound
-/// before 1 - p, log or atanh) and becomes one.
-static bool isDistorted(float value, HalfFormat format) {
+/// Whether a half type makes the number another one for the op: it was chosen
+/// to be not quite one (a bound before 1 - p, log or atanh) and becomes one, or
+/// it is a factor below the type's normal range that loses much. A summand may
+/// do that: what it lacks is nothing beside what it is added to.
+static bool isDistorted(const Node &node, float value, HalfFormat format) {
   float rounded = convertFromHalf(convertToHalf(value, format), format);
-  bool becomesOne = std::fabs(rounded) == 1 && std::fabs(value) != 1;
-  return becomesOne ||
+  if (std::fabs(rounded) == 1 && std::fabs(value) != 1)
+    return true;
+  StringRef op = node.info->spec->name;
+  return (op == "Mul" || op == "Div") &&
          std::fabs(rounded - value) > distortedShare * std::fabs(value);
 }
 
@@ -82,7 +85,7 @@ Loss Assigner::findLoss(const Node &node, Kind half, bool scanLarge) {
       continue;
     loss.stats = getStats(root, half);
     loss.distorted =
-        loss.size == 1 && isDistorted(loss.stats.maxAbs, getFormat(half));
+        loss.size == 1 && isDistorted(node, loss.stats.maxAbs, getFormat(half));
     if (loss.stats.overflows == 0 && loss.stats.flushes == 0 && !loss.distorted)
       continue;
     bool isDivisor =
