@@ -201,3 +201,12 @@ Error AtomicFile::commit(llvm::ArrayRef<AtomicFile *> files) {
       syncFolder(getFolder(file->target));
   return Error::success();
 }
+
+llvm::Error amp::writeTextFile(llvm::StringRef path, llvm::StringRef text) {
+  llvm::Expected<std::unique_ptr<AtomicFile>> file = AtomicFile::create(path);
+  if (!file)
+    return file.takeError();
+  if (llvm::Error error = (*file)->write(text))
+    return error;
+  return AtomicFile::commit(file->get());
+}

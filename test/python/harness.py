@@ -8,6 +8,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+# Threads start processes here, and a child that shares its parent's memory until it executes was seen to fail with EFAULT.
+subprocess._USE_VFORK = False
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 SHARED = Path(os.environ.get("AMP_SHARED") or ROOT.parent / "shared")
 CACHE = Path.home() / ".cache/amp-mlir"

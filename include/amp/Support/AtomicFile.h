@@ -66,6 +66,9 @@ private:
   uint64_t written = 0, flushed = 0;
 };
 
+/// Writes a whole file that way.
+llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text);
+
 } // namespace amp
 
 #endif // AMP_SUPPORT_ATOMICFILE_H

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Decisions.h"
+#include "NodeNames.h"
 #include "amp/Dialect/Amp/IR/AmpDialect.h"
 #include "amp/Support/AtomicFile.h"
 #include "amp/Support/Json.h"
@@ -26,16 +27,6 @@ static std::string getKey(const Node &node, const Graph &graph,
 
 static bool isDecided(const Node &node) {
   return node.step == Step::Leave || node.step == Step::Op;
-}
-
-static llvm::StringMap<unsigned> countNames(ModuleOp module) {
-  llvm::StringMap<unsigned> counts;
-  module.walk([&](Operation *op) {
-    StringRef name = onnx::getNodeName(op);
-    if (!name.empty())
-      ++counts[name];
-  });
-  return counts;
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,7 +64,7 @@ static void writeEntry(llvm::raw_ostream &os, StringRef key, const Node &node,
 
 llvm::Error DecisionFile::write(StringRef path, ModuleOp module,
                                 ArrayRef<std::unique_ptr<Graph>> graphs) {
-  llvm::StringMap<unsigned> nameCounts = countNames(module);
+  llvm::StringMap<unsigned> nameCounts = countNodeNames(module);
   std::string text = "{\n \"version\": 1,\n \"ops\": [";
   llvm::raw_string_ostream os(text);
   StringRef separator = "\n  ";
@@ -87,12 +78,7 @@ llvm::Error DecisionFile::write(StringRef path, ModuleOp module,
       separator = ",\n  ";
     }
   os << "\n ]\n}\n";
-  llvm::Expected<std::unique_ptr<AtomicFile>> file = AtomicFile::create(path);
-  if (!file)
-    return file.takeError();
-  if (llvm::Error error = (*file)->write(StringRef(text)))
-    return error;
-  return AtomicFile::commit(file->get());
+  return writeTextFile(path, text);
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,8 +95,7 @@ llvm::Error DecisionFile::read(StringRef givenPath) {
   if (!buffer)
     return fail("cannot read decision file '" + path +
                 "': " + buffer.getError().message());
-  llvm::Expected<llvm::json::Value> value =
-      parseJson((*buffer)->getBuffer());
+  llvm::Expected<llvm::json::Value> value = parseJson((*buffer)->getBuffer());
   if (!value)
     return fail("decision file '" + path +
                 "': " + llvm::toString(value.takeError()));
@@ -249,7 +234,7 @@ LogicalResult DecisionFile::applyEntry(const Entry &entry, StringRef key,
 
 LogicalResult DecisionFile::apply(ArrayRef<std::unique_ptr<Graph>> graphs,
                                   ModuleOp module) {
-  llvm::StringMap<unsigned> nameCounts = countNames(module);
+  llvm::StringMap<unsigned> nameCounts = countNodeNames(module);
   llvm::StringMap<std::pair<Node *, Graph *>> nodes;
   for (const std::unique_ptr<Graph> &graph : graphs)
     for (Node &node : graph->nodes)

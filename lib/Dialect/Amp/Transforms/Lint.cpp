@@ -112,15 +112,6 @@ static std::string formatJson(ArrayRef<Finding> findings) {
   return text;
 }
 
-static llvm::Error writeFile(StringRef path, StringRef text) {
-  llvm::Expected<std::unique_ptr<AtomicFile>> file = AtomicFile::create(path);
-  if (!file)
-    return file.takeError();
-  if (llvm::Error error = (*file)->write(text))
-    return error;
-  return AtomicFile::commit(file->get());
-}
-
 namespace {
 
 struct Lint : amp::impl::LintPassBase<Lint> {
@@ -144,7 +135,7 @@ struct Lint : amp::impl::LintPassBase<Lint> {
       finding.op->emitWarning(finding.message + " [" + finding.rule + "]");
     if (file.empty())
       return;
-    if (llvm::Error error = writeFile(file, formatJson(findings))) {
+    if (llvm::Error error = writeTextFile(file, formatJson(findings))) {
       module.emitError("findings: ")
           << llvm::toString(std::move(error));
       signalPassFailure();

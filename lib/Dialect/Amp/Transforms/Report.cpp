@@ -7,6 +7,7 @@
 #include "Report.h"
 #include "CastUtils.h"
 #include "ConstantStats.h"
+#include "NodeNames.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -105,19 +106,9 @@ void Report::addConstant(Value constant) {
           elements * getElementSize(getElementType(cast.getResult()));
 }
 
-static llvm::StringMap<unsigned> countNames(ModuleOp module) {
-  llvm::StringMap<unsigned> counts;
-  module.walk([&](Operation *op) {
-    StringRef name = onnx::getNodeName(op);
-    if (!name.empty())
-      ++counts[name];
-  });
-  return counts;
-}
-
 Report Report::collect(ModuleOp module) {
   Report report;
-  llvm::StringMap<unsigned> nameCounts = countNames(module);
+  llvm::StringMap<unsigned> nameCounts = countNodeNames(module);
   // As decision files count: casts do not, and an op with bodies has the number
   // of the last op in them.
   unsigned numOps = 0;

@@ -214,15 +214,6 @@ void Report::writeText(llvm::raw_ostream &os) const {
 // The pass
 //===----------------------------------------------------------------------===//
 
-static llvm::Error writeFile(StringRef path, StringRef text) {
-  llvm::Expected<std::unique_ptr<AtomicFile>> file = AtomicFile::create(path);
-  if (!file)
-    return file.takeError();
-  if (llvm::Error error = (*file)->write(text))
-    return error;
-  return AtomicFile::commit(file->get());
-}
-
 namespace {
 
 struct WriteReport : amp::impl::WriteReportPassBase<WriteReport> {
@@ -257,7 +248,7 @@ private:
       report.writeJson(os);
     else
       report.writeText(os);
-    return writeFile(file, text);
+    return writeTextFile(file, text);
   }
 };
 
