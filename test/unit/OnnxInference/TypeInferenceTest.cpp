@@ -282,6 +282,16 @@ TEST_F(TypeInferenceTest, DimensionNumbersAreChecked) {
       "9223372036854775807");
 }
 
+TEST_F(TypeInferenceTest, CountsAreChecked) {
+  // The library would divide by it.
+  EXPECT_EQ(infer("%q: tensor<2x4x24xf32>, %k: tensor<2x6x24xf32>",
+                  "%y = onnx.Attention(%q, %k, %k) {kv_num_heads = 0 : i64, "
+                  "q_num_heads = 3 : i64, onnx.name = \"probe\"} : "
+                  "(tensor<2x4x24xf32>, tensor<2x6x24xf32>, "
+                  "tensor<2x6x24xf32>) -> tensor<*xf32>"),
+            "error: attribute 'kv_num_heads' must be at least 1, but is 0");
+}
+
 TEST_F(TypeInferenceTest, EmptyConstantsAreNoNumbers) {
   EXPECT_EQ(infer("%x: tensor<3xi64>, %v: tensor<2xf32>",
                   "%d = onnx.initializer dense<> : tensor<0xi64>\n"

@@ -117,6 +117,24 @@ static void checkDimensions(const AttributeProto &proto) {
   llvm::for_each(proto.ints(), check);
 }
 
+/// Refuses counts below one where the library divides by them.
+static void checkCounts(const AttributeProto &proto) {
+  static constexpr llvm::StringLiteral counts[] = {
+      "blocksize",   "group",       "kv_num_heads", "num_groups",
+      "num_outputs", "q_num_heads", "strides"};
+  if (!llvm::is_contained(counts, StringRef(proto.name())))
+    return;
+  auto check = [&](int64_t count) {
+    if (count < 1)
+      throw ::onnx::InferenceError("attribute '" + proto.name() +
+                                   "' must be at least 1, but is " +
+                                   std::to_string(count));
+  };
+  if (proto.ints().empty())
+    check(proto.i());
+  llvm::for_each(proto.ints(), check);
+}
+
 const AttributeProto *OpAttributes::get(const std::string &name) const {
   const AttrSpec *attribute =
       llvm::find_if(spec.attributes,
@@ -133,5 +151,6 @@ const AttributeProto *OpAttributes::get(const std::string &name) const {
   proto->set_name(name);
   convertAttribute(value, *proto);
   checkDimensions(*proto);
+  checkCounts(*proto);
   return converted.emplace_back(attribute, std::move(proto)).second.get();
 }
