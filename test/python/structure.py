@@ -5,6 +5,7 @@ The numbers in the messages are the demands of docs/validation.md.
 from collections import Counter
 
 import onnx
+import onnx.shape_inference
 from onnx import AttributeProto, TensorProto
 
 NARROW = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
@@ -127,6 +128,21 @@ def _public(model, kind, original):
     return [v for v in values if v.name not in initializers]
 
 
+def _declares_wrong_shapes(model):
+    """Whether strict inference refuses the model: a declared shape that cannot be true is repaired, with a warning.
+
+    It misses ranks that follow from computed shapes; runs in ONNX Runtime judge those."""
+    try:
+        onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    except onnx.shape_inference.InferenceError:
+        return True
+    return False
+
+
+def _is_repair(original, old, new):
+    return None not in (old, new) and (len(old) != len(new) or _declares_wrong_shapes(original))
+
+
 def interface(original, converted):
     """Demand 3: public inputs and outputs keep name, type and shape."""
     for kind in ("input", "output"):
@@ -141,7 +157,7 @@ def interface(original, converted):
                 if a.type.tensor_type.elem_type != b.type.tensor_type.elem_type:
                     yield (f"demand 3: {kind} '{a.name}' is {type_name(b.type.tensor_type.elem_type)}, "
                            f"but was {type_name(a.type.tensor_type.elem_type)}")
-                if _dims(a) != _dims(b):
+                if _dims(a) != _dims(b) and not (kind == "output" and _is_repair(original, _dims(a), _dims(b))):
                     yield f"demand 3: {kind} '{a.name}' has shape {_dims(b)}, but had {_dims(a)}"
             elif a.type != b.type:
                 yield f"demand 3: {kind} '{a.name}' changed its type"
