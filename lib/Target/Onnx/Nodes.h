@@ -33,7 +33,7 @@ bool isTensorPlaceholder(const ::onnx::AttributeProto &attribute);
 /// The region a graph attribute stands for.
 mlir::Region &getGraphAttribute(mlir::Operation *op, llvm::StringRef name);
 
-/// The tensor that a tensor placeholder stands for.
+/// The tensor that an empty tensor in a node stands for.
 mlir::ElementsAttr getTensorAttribute(mlir::Operation *op,
                                       llvm::StringRef name);
 
