@@ -9,13 +9,17 @@
 
 #include "amp/Dialect/Amp/IR/AmpDialect.h"
 #include "amp/Dialect/Onnx/IR/OnnxDialect.h"
+#include "amp/Dialect/Train/GradientRules.h"
+#include "amp/Dialect/Train/IR/TrainDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 
 namespace amp {
 
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<AmpDialect, onnx::OnnxDialect, mlir::func::FuncDialect>();
+  registry.insert<AmpDialect, onnx::OnnxDialect, train::TrainDialect,
+                  mlir::func::FuncDialect>();
+  train::registerGradientRules(registry);
 }
 
 } // namespace amp

@@ -9,6 +9,7 @@
 
 #include "amp/Dialect/Amp/Transforms/Passes.h"
 #include "amp/Dialect/Onnx/Transforms/Passes.h"
+#include "amp/Dialect/Train/Transforms/Passes.h"
 #include "amp/Pipelines/Autocast.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -17,6 +18,7 @@ namespace amp {
 inline void registerAllPasses() {
   registerAmpPasses();
   onnx::registerOnnxPasses();
+  train::registerTrainPasses();
   registerAutocastPipeline();
   mlir::registerTransformsPasses();
 }

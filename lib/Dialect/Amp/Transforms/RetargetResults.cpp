@@ -14,18 +14,9 @@
 using namespace mlir;
 using namespace amp;
 
-/// Values of ONNX's TensorProto.DataType.
-static constexpr int64_t onnxFloat = 1, onnxFloat16 = 10, onnxBFloat16 = 16;
-
-static int64_t getDataType(Type type) {
-  return isa<Float16Type>(type)    ? onnxFloat16
-         : isa<BFloat16Type>(type) ? onnxBFloat16
-                                   : onnxFloat;
-}
-
 static IntegerAttr getDataTypeAttr(Type type) {
   return IntegerAttr::get(IntegerType::get(type.getContext(), 64),
-                          getDataType(type));
+                          onnx::getDataType(type));
 }
 
 /// Whether source -> float32 -> target rounds as source -> target does: float32

@@ -121,3 +121,19 @@ Type amp::onnx::withElementType(Type type, Type elementType) {
     return UnrankedTensorType::get(elementType);
   return type;
 }
+
+int64_t amp::onnx::getDataType(Type elementType) {
+  if (elementType.isF32())
+    return 1;
+  if (elementType.isSignlessInteger(32))
+    return 6;
+  if (elementType.isSignlessInteger(64))
+    return 7;
+  if (elementType.isInteger(1))
+    return 9;
+  if (elementType.isF16())
+    return 10;
+  if (elementType.isF64())
+    return 11;
+  return elementType.isBF16() ? 16 : 0;
+}

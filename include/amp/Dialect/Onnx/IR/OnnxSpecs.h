@@ -66,6 +66,9 @@ const OpSpec *lookupSpec(llvm::StringRef name);
 /// The ONNX name of an element type ("float16"), or empty when ONNX has none for it.
 llvm::StringRef getElementTypeName(mlir::Type elementType);
 
+/// The `TensorProto.DataType` of bool, i32, i64, f16, bf16, f32 or f64, as the attribute `to` of Cast takes it; 0 for others.
+int64_t getDataType(mlir::Type elementType);
+
 /// The element type of a tensor type, or of the tensors in a sequence or optional type; null for other types.
 mlir::Type getTensorElementType(mlir::Type type);
 

@@ -1,0 +1,53 @@
+//===- Vjp.h - What a gradient rule works with ----------------------------===//
+//
+// Cotangents in, cotangents out, and the builder to write the rule with.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_DIALECT_TRAIN_IR_VJP_H
+#define AMP_DIALECT_TRAIN_IR_VJP_H
+
+#include "amp/Dialect/Onnx/Utils/OnnxBuilder.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace amp::train {
+
+/// One application of a gradient rule to one operation. It is an OnnxBuilder,
+/// so a rule reads as its formula: `vjp.set(0, vjp.mul(vjp.cotangent(0), y))`.
+class Vjp : public onnx::OnnxBuilder {
+public:
+  Vjp(mlir::OpBuilder &builder, mlir::Operation *op,
+      llvm::ArrayRef<mlir::Value> cotangents,
+      const llvm::SmallBitVector &needed)
+      : OnnxBuilder(builder, op->getLoc()), op(op), cotangents(cotangents),
+        needed(needed), gradients(op->getNumOperands()) {}
+
+  mlir::Operation *getOp() const { return op; }
+  mlir::Value operand(unsigned index) const { return op->getOperand(index); }
+  mlir::Value result(unsigned index) const { return op->getResult(index); }
+
+  /// The cotangent of result `index`, in that result's type; null when zero.
+  mlir::Value cotangent(unsigned index) const { return cotangents[index]; }
+  /// Whether somebody asks for the cotangent of operand `index`.
+  bool needs(unsigned index) const {
+    return index < needed.size() && needed[index];
+  }
+  /// The cotangent of operand `index`.
+  void set(unsigned index, mlir::Value gradient) {
+    gradients[index] = gradient;
+  }
+  /// Whether operand `index` is a parameter, seen through casts and data
+  /// movement: its gradient is made in float32.
+  bool isWeight(unsigned index) const;
+  llvm::ArrayRef<mlir::Value> getGradients() const { return gradients; }
+
+private:
+  mlir::Operation *op;
+  llvm::ArrayRef<mlir::Value> cotangents;
+  const llvm::SmallBitVector &needed;
+  llvm::SmallVector<mlir::Value> gradients;
+};
+
+} // namespace amp::train
+
+#endif // AMP_DIALECT_TRAIN_IR_VJP_H

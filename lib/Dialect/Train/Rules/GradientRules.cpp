@@ -1,0 +1,21 @@
+//===- GradientRules.cpp - Registration of the gradient rules -------------===//
+//
+// The one list of families.
+//
+//===----------------------------------------------------------------------===//
+
+#include "amp/Dialect/Train/GradientRules.h"
+#include "Rules.h"
+
+using namespace mlir;
+using namespace amp::train;
+
+void amp::train::registerGradientRules(DialectRegistry &registry) {
+  // The train dialect is loaded whenever a graph is differentiated.
+  registry.addExtension(+[](MLIRContext *context, AmpDialect *,
+                            onnx::OnnxDialect *, TrainDialect *) {
+    attachElementwiseRules(context);
+    attachMatMulRules(context);
+    attachMovementRules(context);
+  });
+}
