@@ -7,6 +7,7 @@
 #ifndef AMP_INITALLPASSES_H
 #define AMP_INITALLPASSES_H
 
+#include "amp/Conversion/TrainDecompose/Passes.h"
 #include "amp/Dialect/Amp/Transforms/Passes.h"
 #include "amp/Dialect/Onnx/Transforms/Passes.h"
 #include "amp/Dialect/Train/Transforms/Passes.h"
@@ -19,6 +20,7 @@ inline void registerAllPasses() {
   registerAmpPasses();
   onnx::registerOnnxPasses();
   train::registerTrainPasses();
+  train::registerTrainDecomposePasses();
   registerAutocastPipeline();
   mlir::registerTransformsPasses();
 }

@@ -1,0 +1,22 @@
+//===- Patterns.h - Decompositions by family of operations ----------------===//
+//
+// One function per file of this room. A pattern rewrites one train operation
+// into onnx primitives, or into train operations that others rewrite.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_LIB_CONVERSION_TRAINDECOMPOSE_PATTERNS_H
+#define AMP_LIB_CONVERSION_TRAINDECOMPOSE_PATTERNS_H
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace amp::train {
+
+/// train.seed
+void populateSeedPatterns(mlir::RewritePatternSet &patterns);
+/// Contractions: only for export, the code generators know them.
+void populateContractionToOnnxPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace amp::train
+
+#endif // AMP_LIB_CONVERSION_TRAINDECOMPOSE_PATTERNS_H
