@@ -6,9 +6,9 @@
 
 #include "amp/Dialect/Amp/Policy/Explain.h"
 
-#include "Support.h"
 #include "amp/Dialect/Amp/Policy/OpFacts.h"
 #include "amp/Dialect/Amp/Policy/Policy.h"
+#include "amp/Support/CheckedJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"

@@ -7,7 +7,7 @@
 #include "amp/Dialect/Amp/Policy/OpFacts.h"
 
 #include "Builtins.h"
-#include "Support.h"
+#include "amp/Support/CheckedJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 

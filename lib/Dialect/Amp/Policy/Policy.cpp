@@ -8,7 +8,7 @@
 
 #include "Builtins.h"
 #include "PolicyParser.h"
-#include "Support.h"
+#include "amp/Support/CheckedJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/JSON.h"

@@ -7,7 +7,7 @@
 #include "PolicyParser.h"
 
 #include "Builtins.h"
-#include "Support.h"
+#include "amp/Support/CheckedJson.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"

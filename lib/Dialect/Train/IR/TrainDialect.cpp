@@ -93,9 +93,20 @@ static LogicalResult verifyValueAttribute(Operation *op,
                            << "' = " << attribute.getValue();
 }
 
-LogicalResult TrainDialect::verifyRegionArgAttribute(Operation *op, unsigned,
-                                                     unsigned,
+LogicalResult TrainDialect::verifyRegionArgAttribute(Operation *op,
+                                                     unsigned region,
+                                                     unsigned index,
                                                      NamedAttribute attribute) {
+  if (attribute.getName() == getInitAttrName()) {
+    auto value = dyn_cast<ElementsAttr>(attribute.getValue());
+    Type type = op->getRegion(region).getArgument(index).getType();
+    if (value && value.getShapedType() == type)
+      return success();
+    return op->emitOpError()
+           << "expects '" << getInitAttrName() << "' of argument " << index
+           << " to be elements of type " << type << ", but got "
+           << attribute.getValue();
+  }
   return verifyValueAttribute(op, attribute);
 }
 

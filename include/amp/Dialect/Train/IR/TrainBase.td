@@ -35,6 +35,11 @@ def Train_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getOfAttrName() {
       return "train.of";
     }
+    /// On arguments that a step keeps from call to call: the value to start
+    /// from (elements of the argument's type).
+    static constexpr ::llvm::StringLiteral getInitAttrName() {
+      return "train.init";
+    }
 
   private:
     void registerOps();

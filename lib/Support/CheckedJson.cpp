@@ -1,10 +1,11 @@
-//===- Support.cpp - Checked reading of policy JSON -----------------------===//
+//===- CheckedJson.cpp - Checked reading of JSON
+//----------------------------===//
 //
 // Errors that name the place, unknown keys, and the nearest known word.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Support.h"
+#include "amp/Support/CheckedJson.h"
 #include "amp/Support/Json.h"
 
 #include "llvm/ADT/StringExtras.h"

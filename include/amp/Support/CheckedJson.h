@@ -1,11 +1,12 @@
-//===- Support.h - Checked reading of policy JSON -------------------------===//
+//===- CheckedJson.h - Checked reading of JSON
+//------------------------------===//
 //
 // Errors that name the place, unknown keys, and the nearest known word.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef AMP_LIB_DIALECT_AMP_POLICY_SUPPORT_H
-#define AMP_LIB_DIALECT_AMP_POLICY_SUPPORT_H
+#ifndef AMP_SUPPORT_CHECKEDJSON_H
+#define AMP_SUPPORT_CHECKEDJSON_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -44,4 +45,4 @@ readIntegers(const llvm::json::Object &object, llvm::StringRef key,
 
 } // namespace amp
 
-#endif // AMP_LIB_DIALECT_AMP_POLICY_SUPPORT_H
+#endif // AMP_SUPPORT_CHECKEDJSON_H
