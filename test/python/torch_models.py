@@ -11,9 +11,9 @@ from torch import nn
 
 
 class MLP(nn.Module):
-    def __init__(self):
+    def __init__(self, sizes=(20, 64, 32, 5)):
         super().__init__()
-        self.fc1, self.fc2, self.fc3 = nn.Linear(20, 64), nn.Linear(64, 32), nn.Linear(32, 5)
+        self.fc1, self.fc2, self.fc3 = (nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
 
     def forward(self, x):
         return self.fc3(F.relu(self.fc2(F.relu(self.fc1(x)))))
