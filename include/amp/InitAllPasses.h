@@ -7,6 +7,7 @@
 #ifndef AMP_INITALLPASSES_H
 #define AMP_INITALLPASSES_H
 
+#include "amp/Conversion/OnnxDecompose/Passes.h"
 #include "amp/Conversion/TrainDecompose/Passes.h"
 #include "amp/Dialect/Amp/Transforms/Passes.h"
 #include "amp/Dialect/Onnx/Transforms/Passes.h"
@@ -18,6 +19,7 @@ namespace amp {
 
 inline void registerAllPasses() {
   registerAmpPasses();
+  onnx::registerOnnxDecomposePasses();
   onnx::registerOnnxPasses();
   train::registerTrainPasses();
   train::registerTrainDecomposePasses();
