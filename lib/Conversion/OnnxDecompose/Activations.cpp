@@ -69,11 +69,10 @@ LogicalResult decomposeSelu(SeluOp op, Decomposition &d) {
 }
 
 /// x > alpha ? x : 0
-LogicalResult decomposeThresholdedRelu(ThresholdedReluOp op,
-                                       Decomposition &d) {
+LogicalResult decomposeThresholdedRelu(ThresholdedReluOp op, Decomposition &d) {
   Value x = d.wide(0);
-  d.set(0, d.where(d.greater(x, toDouble(op.getAlpha())), x,
-                   d.scalarLike(0, x)));
+  d.set(0,
+        d.where(d.greater(x, toDouble(op.getAlpha())), x, d.scalarLike(0, x)));
   return success();
 }
 
@@ -83,8 +82,8 @@ LogicalResult decomposeShrink(ShrinkOp op, Decomposition &d) {
   if (!isa<FloatType>(getElementType(x)))
     return success();
   double lambd = toDouble(op.getLambd()), bias = toDouble(op.getBias());
-  Value upper = d.where(d.greater(x, lambd), d.addScalar(x, -bias),
-                        d.scalarLike(0, x));
+  Value upper =
+      d.where(d.greater(x, lambd), d.addScalar(x, -bias), d.scalarLike(0, x));
   d.set(0, d.where(d.less(x, -lambd), d.addScalar(x, bias), upper));
   return success();
 }
@@ -202,8 +201,11 @@ LogicalResult decomposeMean(MeanOp, Decomposition &d) {
   return success();
 }
 
-LogicalResult decomposeCastLike(CastLikeOp, Decomposition &d) {
-  d.set(0, d.input(0));
+/// Cast; types that no code is generated for are left alone.
+LogicalResult decomposeCastLike(CastLikeOp op, Decomposition &d) {
+  if (getDataType(getElementType(op.getOutput())) != 0 &&
+      getDataType(getElementType(op.getInput())) != 0)
+    d.set(0, d.input(0));
   return success();
 }
 

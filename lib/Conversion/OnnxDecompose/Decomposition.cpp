@@ -68,9 +68,9 @@ LogicalResult Decomposition::replace() {
     Value value = values[position];
     StringRef name = getValueName(output);
     // A value that has a name of its own keeps it.
-    if (!name.empty() && (isa<BlockArgument>(value) ||
-                          llvm::is_contained(inputs, value) ||
-                          !getValueName(value).empty()))
+    if (!name.empty() &&
+        (isa<BlockArgument>(value) || llvm::is_contained(inputs, value) ||
+         !getValueName(value).empty()))
       value = create("Identity", {value});
     if (!name.empty())
       setValueName(mlir::cast<OpResult>(value), name);
@@ -83,8 +83,7 @@ LogicalResult Decomposition::replace() {
 // Operands
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<int64_t>>
-Decomposition::constantInts(unsigned position) {
+FailureOr<SmallVector<int64_t>> Decomposition::constantInts(unsigned position) {
   if (std::optional<SmallVector<int64_t>> ints =
           getConstantInts(input(position)))
     return *ints;

@@ -33,8 +33,8 @@ public:
     SmallVector<int64_t> indexShape(shape);
     indexShape.insert(indexShape.begin() + 1, 1);
     Value index = d.reshape(labels, indexShape);
-    Value picked = d.create("GatherElements", {scores, index},
-                            d.attr("axis", int64_t(1)));
+    Value picked =
+        d.create("GatherElements", {scores, index}, d.attr("axis", int64_t(1)));
     return d.reshape(picked, shape);
   }
 
@@ -76,9 +76,8 @@ private:
 };
 
 /// log(sum(exp(z))) - z[label] with z = scores - max(scores)
-LogicalResult
-decomposeSoftmaxCrossEntropyLoss(SoftmaxCrossEntropyLossOp op,
-                                 Decomposition &d) {
+LogicalResult decomposeSoftmaxCrossEntropyLoss(SoftmaxCrossEntropyLossOp op,
+                                               Decomposition &d) {
   Value x = d.wide(0);
   Value shifted = d.sub(x, d.reduce("ReduceMax", x, {1}));
   Value logSum = d.unary("Log", d.reduceSum(d.unary("Exp", shifted), {1}));
@@ -93,9 +92,8 @@ decomposeSoftmaxCrossEntropyLoss(SoftmaxCrossEntropyLossOp op,
 }
 
 /// -log probability[label]
-LogicalResult
-decomposeNegativeLogLikelihoodLoss(NegativeLogLikelihoodLossOp op,
-                                   Decomposition &d) {
+LogicalResult decomposeNegativeLogLikelihoodLoss(NegativeLogLikelihoodLossOp op,
+                                                 Decomposition &d) {
   LabelLoss labelLoss(d, op.getIgnoreIndex());
   Value loss = d.neg(labelLoss.pick(d.wide(0)));
   Value weights = d.input(2) ? d.wide(2) : Value();

@@ -75,8 +75,8 @@ LogicalResult decomposeGroupNormalization(GroupNormalizationOp op,
   SmallVector<int64_t> shape(getStaticShape(x));
   int64_t groups = op.getNumGroups();
   if (groups <= 0 || shape.size() < 2 || shape[1] % groups != 0)
-    return d.emitError() << "cannot split " << x.getType() << " into "
-                         << groups << " groups of channels";
+    return d.emitError() << "cannot split " << x.getType() << " into " << groups
+                         << " groups of channels";
   SmallVector<int64_t> split(shape);
   split[1] = shape[1] / groups;
   split.insert(split.begin() + 1, groups);
@@ -104,8 +104,7 @@ LogicalResult decomposeInstanceNormalization(InstanceNormalizationOp op,
 //===----------------------------------------------------------------------===//
 
 /// momentum old + (1 - momentum) batch
-Value updateRunning(Decomposition &d, Value old, Value batch,
-                    double momentum) {
+Value updateRunning(Decomposition &d, Value old, Value batch, double momentum) {
   Value flat = d.reshape(batch, getStaticShape(old));
   return d.add(d.scale(old, momentum), d.scale(flat, 1 - momentum));
 }
@@ -149,8 +148,7 @@ LogicalResult decomposeBatchNormalization(BatchNormalizationOp op,
 //===----------------------------------------------------------------------===//
 
 /// x / norm(x); 0 where the norm is 0
-LogicalResult decomposeLpNormalization(LpNormalizationOp op,
-                                       Decomposition &d) {
+LogicalResult decomposeLpNormalization(LpNormalizationOp op, Decomposition &d) {
   Value x = d.wide(0);
   FailureOr<int64_t> axis = d.axisOf(op.getAxis(), getStaticShape(x).size());
   if (failed(axis))
@@ -170,9 +168,8 @@ LogicalResult decomposeLpNormalization(LpNormalizationOp op,
 }
 
 /// (x - mean) / (sqrt(variance) + 1e-9)
-LogicalResult
-decomposeMeanVarianceNormalization(MeanVarianceNormalizationOp op,
-                                   Decomposition &d) {
+LogicalResult decomposeMeanVarianceNormalization(MeanVarianceNormalizationOp op,
+                                                 Decomposition &d) {
   Value x = d.wide(0);
   SmallVector<int64_t> axes{0, 2, 3};
   if (std::optional<ArrayRef<int64_t>> given = op.getAxes())

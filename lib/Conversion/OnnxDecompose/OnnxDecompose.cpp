@@ -29,7 +29,8 @@ public:
   void runOnOperation() override;
 
 private:
-  LogicalResult decompose(Operation *op, SmallVectorImpl<Operation *> &worklist);
+  LogicalResult decompose(Operation *op,
+                          SmallVectorImpl<Operation *> &worklist);
 
   RuleTable table;
 };

@@ -69,8 +69,7 @@ LogicalResult decomposeReduceLogSum(ReduceLogSumOp op, Decomposition &d) {
 }
 
 /// max + log(sum(exp(x - max))); an infinite max is not subtracted
-LogicalResult decomposeReduceLogSumExp(ReduceLogSumExpOp op,
-                                       Decomposition &d) {
+LogicalResult decomposeReduceLogSumExp(ReduceLogSumExpOp op, Decomposition &d) {
   if (!isa<FloatType>(getElementType(d.input(0))))
     return success();
   return decomposeReduction(op, d, [&](Value x, ArrayRef<int64_t> axes) {
@@ -82,8 +81,7 @@ LogicalResult decomposeReduceLogSumExp(ReduceLogSumExpOp op,
   });
 }
 
-LogicalResult decomposeReduceSumSquare(ReduceSumSquareOp op,
-                                       Decomposition &d) {
+LogicalResult decomposeReduceSumSquare(ReduceSumSquareOp op, Decomposition &d) {
   return decomposeReduction(op, d, [&](Value x, ArrayRef<int64_t> axes) {
     return d.reduceSum(d.mul(x, x), axes);
   });
