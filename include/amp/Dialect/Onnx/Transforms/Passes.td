@@ -5,6 +5,39 @@
 
 include "mlir/Pass/PassBase.td"
 
+def BindDimsPass : Pass<"onnx-bind-dims", "::mlir::func::FuncOp"> {
+  let summary = "Replace symbolic dimensions by numbers";
+  let description = [{
+    Gives the symbolic dimensions of a function's arguments the sizes that
+    `bind` says, as `name=size`; a dimension without a name is called
+    `<argument>.<axis>`. A name is replaced wherever a type has it. Then types
+    are inferred again and what computes shapes is folded, in turns, so that
+    targets of Reshape and the like become constants.
+
+    A name that no argument has is an error, and so are dimensions of arguments
+    that are left without a size: the message lists them all.
+
+    ```mlir
+    func.func @f(%x: tensor<?x4xf32, #onnx.dims<"batch", "">>) -> tensor<?x4xf32> {
+      %0 = onnx.Relu(%x) : (tensor<?x4xf32, #onnx.dims<"batch", "">>) -> tensor<?x4xf32>
+      return %0 : tensor<?x4xf32>
+    }
+    ```
+    becomes, with `bind=batch=32`,
+    ```mlir
+    func.func @f(%x: tensor<32x4xf32>) -> tensor<32x4xf32> {
+      %0 = onnx.Relu(%x) : (tensor<32x4xf32>) -> tensor<32x4xf32>
+      return %0 : tensor<32x4xf32>
+    }
+    ```
+  }];
+  let options = [
+    ListOption<"bind", "bind", "std::string",
+               "Sizes of symbolic dimensions, as name=size">
+  ];
+  let dependentDialects = ["::amp::onnx::OnnxDialect"];
+}
+
 def InferTypesPass : Pass<"onnx-infer-types", "::mlir::func::FuncOp"> {
   let summary = "Infer the types of all values again and refine them";
   let description = [{
