@@ -1,0 +1,74 @@
+//===- WriteArtifact.h - A compiled step as a directory -------------------===//
+//
+// manifest.json, init.safetensors and the code, what amp-run and the C API
+// load.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_TARGET_ARTIFACT_WRITEARTIFACT_H
+#define AMP_TARGET_ARTIFACT_WRITEARTIFACT_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include <string>
+#include <vector>
+
+namespace amp {
+
+/// A tensor that entries are called with.
+struct ArtifactTensor {
+  std::string name;
+  /// A role of the train dialect by its name, or `constant`.
+  std::string role;
+  /// The parameter that a gradient or a state belongs to.
+  std::string of;
+  mlir::Type elementType;
+  llvm::SmallVector<int64_t> shape;
+  /// Initial value of what is state or constant; null for everything else.
+  mlir::ElementsAttr init;
+
+  /// Whether the artifact has to say what the tensor begins with.
+  bool isState() const;
+};
+
+struct ArtifactEntry {
+  std::string name, symbol;
+  /// Positions in the artifact's tensors, in the order the entry takes them.
+  llvm::SmallVector<unsigned> tensors;
+  uint64_t workspace = 0;
+};
+
+struct Artifact {
+  /// The processor and the features that the code may use.
+  std::string cpu, features;
+  /// File name of the model, and train.json as given.
+  std::string model;
+  llvm::json::Object config;
+  llvm::json::Object optimizer, scaler, autocast;
+  int64_t accumulate = 1;
+  std::vector<ArtifactTensor> tensors;
+  std::vector<ArtifactEntry> entries;
+  /// Bytes of the shared library.
+  llvm::ArrayRef<char> code;
+  /// 64 hexadecimal digits.
+  std::string fingerprint;
+};
+
+/// SHA-256 over `graph` (the step as text) and what the artifact says besides
+/// it: names, shapes and types of tensors, constants, options, version. Initial
+/// values of states do not count: a checkpoint replaces them.
+std::string getFingerprint(const Artifact &artifact, llvm::StringRef graph);
+
+/// Whether an artifact may be written to `path`: nothing is there, or an empty
+/// folder, or an artifact, which gets replaced (other files in it stay).
+llvm::Error checkArtifactPath(llvm::StringRef path);
+
+/// Writes the directory `path`. It is made under another name beside it and
+/// renamed at the end, so that an older artifact stays whole until then; on
+/// failure nothing is left behind.
+llvm::Error writeArtifact(const Artifact &artifact, llvm::StringRef path);
+
+} // namespace amp
+
+#endif // AMP_TARGET_ARTIFACT_WRITEARTIFACT_H

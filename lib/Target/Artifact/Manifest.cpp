@@ -1,0 +1,118 @@
+//===- Manifest.cpp - What an artifact says about itself ------------------===//
+//
+// The text of manifest.json; the runtime has the reader.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Parts.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace amp;
+using namespace amp::artifact;
+namespace json = llvm::json;
+
+/// The calling convention of entries (amp-c/amp_host.h).
+static constexpr int abiVersion = 1;
+
+bool ArtifactTensor::isState() const {
+  return llvm::StringSwitch<bool>(role)
+      .Cases({"parameter", "buffer", "optimizer_state", "scaler_state",
+              "counter", "hyper", "constant"},
+             true)
+      .Default(false);
+}
+
+TypeNames amp::artifact::getTypeNames(Type type) {
+  if (type.isF32())
+    return {"f32", "F32"};
+  if (type.isF16())
+    return {"f16", "F16"};
+  if (type.isBF16())
+    return {"bf16", "BF16"};
+  if (type.isF64())
+    return {"f64", "F64"};
+  if (type.isSignlessInteger(64))
+    return {"i64", "I64"};
+  if (type.isSignlessInteger(32))
+    return {"i32", "I32"};
+  if (type.isSignlessInteger(8))
+    return {"i8", "I8"};
+  if (type.isUnsignedInteger(8))
+    return {"u8", "U8"};
+  if (type.isInteger(1))
+    return {"i1", "BOOL"};
+  return {};
+}
+
+static void printTensor(json::OStream &os, const ArtifactTensor &tensor) {
+  os.object([&] {
+    os.attribute("name", tensor.name);
+    os.attribute("role", tensor.role);
+    os.attribute("dtype", getTypeNames(tensor.elementType).manifest);
+    os.attributeArray("shape", [&] {
+      for (int64_t size : tensor.shape)
+        os.value(size);
+    });
+    os.attribute("of", tensor.of);
+    if (!tensor.isState())
+      return;
+    if (std::optional<double> number = getUniformNumber(tensor.init))
+      os.attributeObject("init", [&] { os.attribute("value", *number); });
+    else
+      os.attribute("init", tensor.name);
+  });
+}
+
+static void printEntry(json::OStream &os, const ArtifactEntry &entry) {
+  os.object([&] {
+    os.attribute("name", entry.name);
+    os.attribute("symbol", entry.symbol);
+    os.attributeArray("tensors", [&] {
+      for (unsigned id : entry.tensors)
+        os.value(id);
+    });
+    os.attribute("workspace", int64_t(entry.workspace));
+  });
+}
+
+static void printHead(json::OStream &os, const Artifact &artifact) {
+  os.attribute("format", "amp-mlir-artifact");
+  os.attribute("abi", abiVersion);
+  os.attribute("version", AMP_VERSION);
+  os.attribute("fingerprint", artifact.fingerprint);
+  os.attributeObject("target", [&] {
+    os.attribute("kind", "cpu");
+    os.attribute("cpu", artifact.cpu);
+    os.attribute("features", artifact.features);
+  });
+  os.attribute("code", codeName);
+  os.attribute("init", initName);
+  os.attributeObject("source", [&] {
+    os.attribute("model", artifact.model);
+    os.attribute("config", json::Object(artifact.config));
+  });
+}
+
+std::string amp::artifact::printManifest(const Artifact &artifact) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream os(stream, /*IndentSize=*/1);
+  os.object([&] {
+    printHead(os, artifact);
+    os.attributeArray("tensors", [&] {
+      for (const ArtifactTensor &tensor : artifact.tensors)
+        printTensor(os, tensor);
+    });
+    os.attributeArray("entries", [&] {
+      for (const ArtifactEntry &entry : artifact.entries)
+        printEntry(os, entry);
+    });
+    os.attribute("optimizer", json::Object(artifact.optimizer));
+    os.attribute("scaler", json::Object(artifact.scaler));
+    os.attribute("autocast", json::Object(artifact.autocast));
+    os.attribute("accumulate", artifact.accumulate);
+  });
+  text += '\n';
+  return text;
+}

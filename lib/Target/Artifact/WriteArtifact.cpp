@@ -1,0 +1,79 @@
+//===- WriteArtifact.cpp - A compiled step as a directory -----------------===//
+//
+// Checks what is to be written, then writes the files.
+//
+//===----------------------------------------------------------------------===//
+
+#include "amp/Target/Artifact/WriteArtifact.h"
+#include "Parts.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace amp;
+using namespace amp::artifact;
+using llvm::Error;
+
+static Error checkTensor(const ArtifactTensor &tensor) {
+  auto fail = [&](const Twine &what) {
+    return llvm::createStringError("tensor '" + tensor.name + "' " + what);
+  };
+  if (tensor.name.empty())
+    return llvm::createStringError("a tensor of role " + tensor.role +
+                                   " has no name");
+  if (getTypeNames(tensor.elementType).manifest.empty()) {
+    std::string type;
+    llvm::raw_string_ostream(type) << tensor.elementType;
+    return fail("has the element type " + type +
+                ", which artifacts do not have");
+  }
+  if (!tensor.isState())
+    return Error::success();
+  if (!tensor.init)
+    return fail("has the role " + tensor.role + ", but no initial value");
+  if (tensor.init.getElementType() != tensor.elementType ||
+      tensor.init.getShapedType().getShape() != ArrayRef(tensor.shape))
+    return fail("has an initial value of another type");
+  return Error::success();
+}
+
+static Error checkTensors(const Artifact &artifact) {
+  llvm::StringSet<> names;
+  for (const ArtifactTensor &tensor : artifact.tensors) {
+    if (Error error = checkTensor(tensor))
+      return error;
+    if (!names.insert(tensor.name).second)
+      return llvm::createStringError("two tensors have the name '" +
+                                     tensor.name + "'");
+  }
+  return Error::success();
+}
+
+Error amp::writeArtifact(const Artifact &artifact, StringRef path) {
+  if (Error error = checkTensors(artifact))
+    return error;
+  auto folder = ArtifactFolder::create(path);
+  if (!folder)
+    return folder.takeError();
+  auto write = [&](StringRef name,
+                   llvm::function_ref<Error(AtomicFile &)> fill) -> Error {
+    auto file = AtomicFile::create((*folder)->getPath(name));
+    if (!file)
+      return file.takeError();
+    if (Error error = fill(**file))
+      return error;
+    return AtomicFile::commit(file->get());
+  };
+  if (Error error = write(initName, [&](AtomicFile &file) {
+        return writeSafetensors(artifact, file);
+      }))
+    return error;
+  if (Error error = write(codeName, [&](AtomicFile &file) {
+        return file.write(artifact.code);
+      }))
+    return error;
+  if (Error error = write(manifestName, [&](AtomicFile &file) {
+        return file.write(StringRef(printManifest(artifact)));
+      }))
+    return error;
+  return (*folder)->publish();
+}
