@@ -45,9 +45,15 @@ LogicalResult DecomposeTrainPass::checkNothingLeft() {
 
 void DecomposeTrainPass::runOnOperation() {
   RewritePatternSet patterns(&getContext());
+  populateLossPatterns(patterns);
+  populateNormalizationPatterns(patterns);
   populateSeedPatterns(patterns);
-  if (toOnnx)
+  populateSoftmaxPatterns(patterns);
+  if (toOnnx) {
     populateContractionToOnnxPatterns(patterns);
+    populateConvToOnnxPatterns(patterns);
+    populatePoolingToOnnxPatterns(patterns);
+  }
   // Decompositions alone: the rest of the graph stays as its author wrote it.
   GreedyRewriteConfig config;
   config.enableFolding(false)

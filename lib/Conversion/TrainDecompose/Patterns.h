@@ -12,10 +12,19 @@
 
 namespace amp::train {
 
+/// Losses: softmax cross entropy, negative log likelihood.
+void populateLossPatterns(mlir::RewritePatternSet &patterns);
+/// train.norm_gradient
+void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
 /// train.seed
 void populateSeedPatterns(mlir::RewritePatternSet &patterns);
+/// Softmax and LogSoftmax.
+void populateSoftmaxPatterns(mlir::RewritePatternSet &patterns);
 /// Contractions: only for export, the code generators know them.
 void populateContractionToOnnxPatterns(mlir::RewritePatternSet &patterns);
+/// Convolutions and pooling: likewise.
+void populateConvToOnnxPatterns(mlir::RewritePatternSet &patterns);
+void populatePoolingToOnnxPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace amp::train
 

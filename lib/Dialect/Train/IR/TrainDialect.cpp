@@ -12,6 +12,7 @@ using namespace mlir;
 using namespace amp::train;
 
 #include "amp/Dialect/Train/IR/TrainDialect.cpp.inc"
+#include "amp/Dialect/Train/IR/TrainEnums.cpp.inc"
 #include "amp/Dialect/Train/IR/TrainInterfaces.cpp.inc"
 
 void TrainDialect::initialize() { registerOps(); }

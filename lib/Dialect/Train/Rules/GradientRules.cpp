@@ -14,8 +14,13 @@ void amp::train::registerGradientRules(DialectRegistry &registry) {
   // The train dialect is loaded whenever a graph is differentiated.
   registry.addExtension(+[](MLIRContext *context, AmpDialect *,
                             onnx::OnnxDialect *, TrainDialect *) {
+    attachConvRules(context);
     attachElementwiseRules(context);
+    attachLossRules(context);
     attachMatMulRules(context);
     attachMovementRules(context);
+    attachNormalizationRules(context);
+    attachPoolingRules(context);
+    attachSoftmaxRules(context);
   });
 }

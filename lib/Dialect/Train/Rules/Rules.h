@@ -11,9 +11,14 @@
 
 namespace amp::train {
 
+void attachConvRules(mlir::MLIRContext *context);
 void attachElementwiseRules(mlir::MLIRContext *context);
+void attachLossRules(mlir::MLIRContext *context);
 void attachMatMulRules(mlir::MLIRContext *context);
 void attachMovementRules(mlir::MLIRContext *context);
+void attachNormalizationRules(mlir::MLIRContext *context);
+void attachPoolingRules(mlir::MLIRContext *context);
+void attachSoftmaxRules(mlir::MLIRContext *context);
 
 /// What a rule is built on: `struct TanhRule : Rule<TanhRule, onnx::TanhOp>`
 /// with a method `LogicalResult build(onnx::TanhOp op, Vjp &vjp) const`.

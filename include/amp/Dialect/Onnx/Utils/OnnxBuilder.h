@@ -12,6 +12,9 @@
 
 namespace amp::onnx {
 
+mlir::Type getElementType(mlir::Value value);
+bool isHalf(mlir::Type elementType);
+
 /// Creates onnx operations at the builder's insertion point. Result types come
 /// from the operator's inference function; operands that do not fit their
 /// operator are a bug of the caller. Shapes must be static where a method says
@@ -79,6 +82,11 @@ public:
   /// `value` as a tensor of `elementType`: an amp.cast between f16, bf16 and
   /// f32, else an onnx.Cast; nothing if it is one already.
   mlir::Value cast(mlir::Value value, mlir::Type elementType);
+  /// `value` in the type sums of it are made in: half types as f32.
+  mlir::Value widen(mlir::Value value) {
+    return isHalf(getElementType(value)) ? cast(value, builder.getF32Type())
+                                         : value;
+  }
 
   // Shape. These want static shapes.
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
@@ -113,8 +121,6 @@ private:
 
 /// The shape of a value of static shape.
 llvm::ArrayRef<int64_t> getStaticShape(mlir::Value value);
-mlir::Type getElementType(mlir::Value value);
-bool isHalf(mlir::Type elementType);
 
 } // namespace amp::onnx
 

@@ -18,6 +18,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "amp/Dialect/Train/IR/TrainDialect.h.inc"
+#include "amp/Dialect/Train/IR/TrainEnums.h.inc"
 #include "amp/Dialect/Train/IR/TrainInterfaces.h.inc"
 
 #define GET_OP_CLASSES

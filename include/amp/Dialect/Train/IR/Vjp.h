@@ -28,6 +28,12 @@ public:
 
   /// The cotangent of result `index`, in that result's type; null when zero.
   mlir::Value cotangent(unsigned index) const { return cotangents[index]; }
+  /// The cotangent of a result, which may be absent.
+  mlir::Value cotangentOf(mlir::Value result) const {
+    if (!result)
+      return mlir::Value();
+    return cotangent(mlir::cast<mlir::OpResult>(result).getResultNumber());
+  }
   /// Whether somebody asks for the cotangent of operand `index`.
   bool needs(unsigned index) const {
     return index < needed.size() && needed[index];

@@ -1,0 +1,59 @@
+// RUN: amp-opt %s --verify-roundtrip | FileCheck %s
+
+// CHECK-LABEL: func.func @convolution_gradients(
+func.func @convolution_gradients(%x: tensor<2x3x8xf16>, %w: tensor<8x3x3xf16>, %g: tensor<2x8x4xf16>)
+    -> (tensor<2x3x8xf16>, tensor<8x3x3xf32>) {
+  // CHECK: train.conv_input_gradient %arg1, %arg2
+  %dx = train.conv_input_gradient %w, %g {strides = array<i64: 2>, dilations = array<i64: 1>, pads = array<i64: 1, 1>, group = 1 : i64}
+      : (tensor<8x3x3xf16>, tensor<2x8x4xf16>) -> tensor<2x3x8xf16>
+  // CHECK: train.conv_weight_gradient %arg0, %arg2
+  %dw = train.conv_weight_gradient %x, %g {strides = array<i64: 2>, dilations = array<i64: 1>, pads = array<i64: 1, 1>, group = 1 : i64}
+      : (tensor<2x3x8xf16>, tensor<2x8x4xf16>) -> tensor<8x3x3xf32>
+  return %dx, %dw : tensor<2x3x8xf16>, tensor<8x3x3xf32>
+}
+
+// CHECK-LABEL: func.func @pooling_gradients(
+func.func @pooling_gradients(%x: tensor<1x3x8xf16>, %g: tensor<1x3x4xf16>) -> (tensor<1x3x8xf16>, tensor<1x3x8xf16>) {
+  // CHECK: train.max_pool_gradient %arg0, %arg1
+  %max = train.max_pool_gradient %x, %g {kernel_shape = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pads = array<i64: 0, 0>}
+      : (tensor<1x3x8xf16>, tensor<1x3x4xf16>) -> tensor<1x3x8xf16>
+  // The last window hangs over the end, as with ceil_mode.
+  // CHECK: train.average_pool_gradient %arg1 {count_include_pad
+  %average = train.average_pool_gradient %g {kernel_shape = array<i64: 3>, strides = array<i64: 2>, dilations = array<i64: 1>, pads = array<i64: 0, 0>, count_include_pad}
+      : (tensor<1x3x4xf16>) -> tensor<1x3x8xf16>
+  return %max, %average : tensor<1x3x8xf16>, tensor<1x3x8xf16>
+}
+
+// CHECK-LABEL: func.func @norm_gradients(
+func.func @norm_gradients(%x: tensor<2x4xf16>, %g: tensor<2x4xf16>, %s: tensor<4xf32>, %m: tensor<2x1xf32>)
+    -> (tensor<2x4xf16>, tensor<4xf32>, tensor<2x4xf16>) {
+  // CHECK: train.norm_gradient %arg0, %arg1 scale(%arg2 : tensor<4xf32>) mean(%arg3 : tensor<2x1xf32>) inv_std(%arg3 : tensor<2x1xf32>)
+  // CHECK-SAME: : tensor<2x4xf16>, tensor<4xf32>
+  %dx, %dscale = train.norm_gradient %x, %g scale(%s : tensor<4xf32>) mean(%m : tensor<2x1xf32>) inv_std(%m : tensor<2x1xf32>)
+      {axes = array<i64: 1>, epsilon = 1.0e-5 : f32, centered} : tensor<2x4xf16>, tensor<4xf32>
+  // CHECK: train.norm_gradient %arg0, %arg1 {{.*}} : tensor<2x4xf16>
+  %plain = train.norm_gradient %x, %g {axes = array<i64: 1>, epsilon = 1.0e-5 : f32} : tensor<2x4xf16>
+  return %dx, %dscale, %plain : tensor<2x4xf16>, tensor<4xf32>, tensor<2x4xf16>
+}
+
+// CHECK-LABEL: func.func @softmax_gradients(
+func.func @softmax_gradients(%y: tensor<8x10xf16>, %g: tensor<8x10xf16>) -> (tensor<8x10xf16>, tensor<8x10xf16>) {
+  // CHECK: train.softmax_gradient %arg0, %arg1 {axis = 1 : i64} : tensor<8x10xf16>
+  %0 = train.softmax_gradient %y, %g {axis = 1 : i64} : tensor<8x10xf16>
+  // CHECK: train.log_softmax_gradient %arg0, %arg1 {axis = 1 : i64} : tensor<8x10xf16>
+  %1 = train.log_softmax_gradient %y, %g {axis = 1 : i64} : tensor<8x10xf16>
+  return %0, %1 : tensor<8x10xf16>, tensor<8x10xf16>
+}
+
+// CHECK-LABEL: func.func @loss_gradients(
+func.func @loss_gradients(%x: tensor<8x10xf16>, %t: tensor<8xi64>, %w: tensor<10xf32>, %g: tensor<f32>, %d: tensor<8x10xf32>)
+    -> (tensor<8x10xf16>, tensor<8x10xf16>, tensor<8x10xf32>) {
+  // CHECK: train.softmax_cross_entropy_gradient mean %arg0, %arg1 loss(%arg3 : tensor<f32>) {ignore_index = -100 : i64}
+  %0 = train.softmax_cross_entropy_gradient mean %x, %t loss(%g : tensor<f32>) {ignore_index = -100 : i64} : tensor<8x10xf16>, tensor<8xi64>
+  // CHECK: train.softmax_cross_entropy_gradient sum %arg0, %arg1 weights(%arg2 : tensor<10xf32>) loss(%arg3 : tensor<f32>) log_prob(%arg4 : tensor<8x10xf32>)
+  %1 = train.softmax_cross_entropy_gradient sum %x, %t weights(%w : tensor<10xf32>) loss(%g : tensor<f32>) log_prob(%d : tensor<8x10xf32>)
+      : tensor<8x10xf16>, tensor<8xi64>
+  // CHECK: train.negative_log_likelihood_gradient mean %arg1 weights(%arg2 : tensor<10xf32>) loss(%arg3 : tensor<f32>)
+  %2 = train.negative_log_likelihood_gradient mean %t weights(%w : tensor<10xf32>) loss(%g : tensor<f32>) : tensor<8xi64> -> tensor<8x10xf32>
+  return %0, %1, %2 : tensor<8x10xf16>, tensor<8x10xf16>, tensor<8x10xf32>
+}
