@@ -65,7 +65,7 @@ def _round_trip(case, pool):
         run = amp_opt(case.path, "-o", target)
         if not run.ok:
             return _refused(run, case, target, pool)
-        return _patient(lambda levels: pool.call("judge.round_trip", case.path, target, case.name, case.folder, levels))
+        return _patient(lambda levels: pool.call("judge.round_trip", case.path, target, case.name, case.folder, levels, run.stderr))
 
 
 def _convert(case, dtype, pool, tolerance):
@@ -75,7 +75,7 @@ def _convert(case, dtype, pool, tolerance):
         if not run.ok:
             return _refused(run, case, target, pool)
         verdict = _patient(lambda levels: pool.call(
-            "judge.autocast", case.path, target, case.name, case.folder, dtype, levels, tolerance))
+            "judge.autocast", case.path, target, case.name, case.folder, dtype, levels, tolerance, run.stderr))
         verdict.update(seconds=run.seconds, cpu_seconds=run.cpu_seconds, peak_mib=run.peak_mib, size=os.path.getsize(target))
         second = autocast(target, again, dtype)
         if not second.ok:

@@ -55,12 +55,12 @@ def examine(path):
         return f"{type(error).__name__}: {str(error)[:200]}"
 
 
-def round_trip(original, converted, name="", folder=None, levels=("off", "all")):
+def round_trip(original, converted, name="", folder=None, levels=("off", "all"), said=""):
     """Verdict on import and export without a pass: structure, identity of nodes, equal bits where an engine runs it."""
     before, after = load(original), load(converted)
     stage("checking the structure")
     known = set(structure.check_all(before, before, must_pass=False))
-    problems = [p for p in structure.check_all(before, after, must_pass=structure.full_check(before) is None) if p not in known]
+    problems = [p for p in structure.check_all(before, after, must_pass=structure.full_check(before) is None, said=said) if p not in known]
     where = canonical.difference(canonical.model_form(before, str(Path(original).parent)), canonical.model_form(after, str(Path(converted).parent)))
     if where and default_opset(before) in (0, 26):
         problems.append(f"not identical: {where}")
@@ -104,11 +104,11 @@ def _run_narrow(converted, model, values, dtype, levels):
             raise engines.CannotRun(f"{error}; {second}") from None
 
 
-def autocast(original, converted, name="", folder=None, dtype="f16", levels=("off", "all"), tolerance=None):
+def autocast(original, converted, name="", folder=None, dtype="f16", levels=("off", "all"), tolerance=None, said=""):
     """Verdict on an autocast model: structure, engine loads and runs it, error within the tolerance of the float32 run."""
     before, after = load(original), load(converted)
     stage("checking the structure")
-    problems = structure.check_all(before, after, must_pass=structure.full_check(before) is None)
+    problems = structure.check_all(before, after, must_pass=structure.full_check(before) is None, said=said)
     verdict = {"problems": problems, "how": "structure", "why": "", "error": None, **structure.statistics(after),
                "source": structure.statistics(before)}
     engine, values, wanted = _reference_run(before, original, name, folder)

@@ -108,7 +108,7 @@ class Lower:
             run, target = self.file(proto, dtype, folder, **options)
             assert run.ok, run.describe()
             result = onnx.load(target)
-            problems = structure.check_all(proto, result)
+            problems = structure.check_all(proto, result, said=run.stderr)
             assert not problems, "\n".join(problems)
             again = Path(folder) / "again.onnx"
             second = autocast(target, again, dtype, **options)

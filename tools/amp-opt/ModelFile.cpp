@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModelFile.h"
+#include "ForeignFile.h"
 #include "amp/Frontend/Onnx/ImportOnnx.h"
 #include "amp/Support/AtomicFile.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -204,6 +205,21 @@ LogicalResult processModule(std::unique_ptr<llvm::MemoryBuffer> buffer,
   return written;
 }
 
+/// Refuses files of other kinds, before a parser stumbles over them, and
+/// splitting where one side is a single model.
+LogicalResult checkKinds(StringRef input, StringRef contents, bool isOnnx,
+                         FileKind outputKind, bool splits) {
+  if (!isOnnx)
+    if (std::string what = describeForeignFile(contents); !what.empty())
+      return fail(input + ": this is not an ONNX model or MLIR text: " + what);
+  if (splits && (isOnnx || outputKind == FileKind::Onnx))
+    return fail("--split-input-file makes several modules of one file, but " +
+                (isOnnx ? input + " is one ONNX model"
+                        : Twine("an ONNX model holds one")) +
+                "; leave the option out");
+  return success();
+}
+
 } // namespace
 
 LogicalResult amp::processFile(StringRef input, StringRef output, FileKind emit,
@@ -220,6 +236,9 @@ LogicalResult amp::processFile(StringRef input, StringRef output, FileKind emit,
   FileKind kind = emit != FileKind::Unknown     ? emit
                   : config.shouldEmitBytecode() ? FileKind::Bytecode
                                                 : kindOfName(output);
+  if (failed(checkKinds(input, (*buffer)->getBuffer(), isOnnx, kind,
+                        !config.inputSplitMarker().empty())))
+    return failure();
   if (isOnnx || kind == FileKind::Onnx)
     return processModule(std::move(*buffer), isOnnx, input,
                          isOnnx && findingsOnly ? StringRef() : output, kind,

@@ -31,8 +31,10 @@ struct AutocastPipelineOptions
       llvm::cl::desc("Operators that run in float32 whatever the policy says")};
   ListOption<std::string> pin{
       *this, "pin",
-      llvm::cl::desc("<regex>=<type>: nodes whose whole name matches run in "
-                     "f32, f16 or bf16")};
+      llvm::cl::desc(
+          "<regex>=<type>: nodes whose whole name matches run in "
+          "f32, f16 or bf16, whatever allow and deny say; a comma of "
+          "a name is [,]")};
   ListOption<std::string> pinSlot{
       *this, "pin-slot",
       llvm::cl::desc("<regex>:<input>=<type>: this input, counted from 0, of "

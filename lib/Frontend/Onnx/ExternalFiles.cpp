@@ -93,6 +93,8 @@ llvm::Expected<std::string> ExternalFiles::resolve(StringRef location) const {
   if (std::error_code code = llvm::sys::fs::real_path(full, resolved))
     return refuse("can't be opened (" + code.message() +
                   "); put the file beside the model");
+  if (llvm::sys::fs::is_directory(resolved))
+    return refuse("is a folder; name the file in it that has the data");
   if (!isBeside(resolved, modelPath))
     return refuse("is a link that leaves the model's folder; put the file "
                   "itself beside the model");

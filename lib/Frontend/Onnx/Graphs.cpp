@@ -145,8 +145,11 @@ LogicalResult ModelImporter::addDeclared(ArrayRef<StringRef> infos,
     if (failed(type))
       return failure();
     Value value = scope.lookup(name);
-    if (!name.empty() && value && value.getType() != type->type &&
-        !contradicts(type->type, value))
+    if (name.empty() || !value || value.getType() == type->type)
+      continue;
+    if (contradicts(type->type, value))
+      tellContradiction(name, type->type, value.getType(), /*always=*/true);
+    else
       declared.set(name, TypeAttr::get(type->type));
   }
   return success();
@@ -162,8 +165,8 @@ ModelImporter::addValueInfos(GraphSpine &graph, const Scope &scope,
       return failure();
     Value value = scope.values.lookup(name);
     StringAttr nameAttr = builder.getStringAttr(name);
-    if (value && (value.getType() == type->type ||
-                  contradicts(type->type, value)))
+    if (value &&
+        (value.getType() == type->type || contradicts(type->type, value)))
       entries.push_back(nameAttr);
     else
       entries.push_back(builder.getDictionaryAttr(

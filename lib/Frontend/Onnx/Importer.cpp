@@ -6,6 +6,7 @@
 
 #include "Importer.h"
 #include "amp/Frontend/Onnx/ImportOnnx.h"
+#include "amp/Onnx/Opset/Opset.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -56,19 +57,60 @@ LogicalResult ModelImporter::report(const NodeSpine &node, llvm::Error error) {
   return emitError(node) << llvm::toString(std::move(error));
 }
 
-LogicalResult ModelImporter::checkVersions() {
+LogicalResult ModelImporter::checkIrVersion() {
+  const int64_t newest = ::onnx::IR_VERSION;
   if (!model.irVersion)
     return emitError() << "the model has no ir_version; it is not an ONNX "
                           "model, or it is damaged";
-  for (auto [domain, version] : model.opsets)
-    if (domain.empty() || domain == "ai.onnx")
-      opset = version;
+  if (*model.irVersion < 1)
+    return emitError() << "the model has the ir_version " << *model.irVersion
+                       << ", but versions start at 1; set it to the version "
+                          "that the model was made for ("
+                       << newest << " is the newest known)";
+  if (*model.irVersion > newest)
+    emitWarning() << "the model has the ir_version " << *model.irVersion
+                  << ", but the newest known is " << newest
+                  << "; what is new in it is kept as it is, but passes do not "
+                     "see it; export the model with an older ir_version";
+  return success();
+}
+
+/// Each domain is imported once; ai.onnx has two spellings.
+LogicalResult ModelImporter::checkOpsetImports() {
+  llvm::SmallDenseMap<StringRef, int64_t> versions;
+  for (auto [spelled, version] : model.opsets) {
+    StringRef domain = spelled.empty() ? StringRef("ai.onnx") : spelled;
+    auto [known, isNew] = versions.try_emplace(domain, version);
+    if (isNew)
+      continue;
+    if (known->second != version)
+      return emitError() << "the model imports the domain '" << domain
+                         << "' twice, with opset " << known->second
+                         << " and with opset " << version
+                         << "; keep the one that its nodes were made for";
+    emitWarning() << "the model imports the domain '" << domain
+                  << "' twice, both times with opset " << version
+                  << "; remove one";
+  }
+  auto own = versions.find("ai.onnx");
+  if (own == versions.end())
+    return success();
+  opset = own->second;
+  int newest = onnx_opset::getNewestOpset();
+  if (opset < 1 || opset > newest)
+    return emitError() << "the model imports opset " << opset
+                       << " of ai.onnx, but 1 to " << newest
+                       << " are known; correct the opset_import, or export "
+                          "the model with one of these";
+  return success();
+}
+
+LogicalResult ModelImporter::checkVersions() {
+  if (failed(checkIrVersion()) || failed(checkOpsetImports()))
+    return failure();
   // Files of IR version 1 and 2 may leave the import out; it is opset 1 then.
   if (opset == 0 && *model.irVersion < 3)
     opset = 1;
-  if (opset < 0)
-    return emitError() << "the model imports opset " << opset
-                       << " of ai.onnx, but opsets start at 1";
   return success();
 }
 
@@ -110,8 +152,10 @@ LogicalResult ModelImporter::verifyModule() {
 }
 
 void ModelImporter::tellCounts() {
-  if (numContradictions > maxToldContradictions)
-    emitWarning() << numContradictions - maxToldContradictions
+  size_t untold = llvm::count_if(
+      contradictions, [](const auto &entry) { return !entry.second; });
+  if (untold)
+    emitWarning() << untold
                   << " more declared types contradict what was inferred";
   if (numGeneric == 1)
     emitRemark(fileLocation)
@@ -127,10 +171,11 @@ void ModelImporter::tellCounts() {
 }
 
 LogicalResult ModelImporter::importModel() {
-  if (failed(report(scanModel(
-          StringRef(buffer->getBufferStart(), buffer->getBufferSize()),
-          model))) ||
-      failed(checkVersions()))
+  StringRef bytes(buffer->getBufferStart(), buffer->getBufferSize());
+  if (llvm::Error error = scanModel(bytes, model))
+    return emitError() << "this is not an ONNX model, or it is damaged: "
+                       << llvm::toString(std::move(error));
+  if (failed(checkVersions()))
     return failure();
   if (!model.graph)
     return emitError() << "the model has no graph";

@@ -55,7 +55,8 @@ struct NodeAttributes {
 /// How a node came in: as its own operation, or it has to become an onnx.node.
 enum class Fit { Operation, Generic };
 
-/// Contradictions between declared and inferred types that are told one by one.
+/// Contradictions between declared and inferred types that are told one by one;
+/// those of graph outputs always are.
 inline constexpr unsigned maxToldContradictions = 5;
 
 class ModelImporter {
@@ -72,6 +73,8 @@ private:
   // Importer.cpp: the model.
   mlir::LogicalResult importModel();
   mlir::LogicalResult checkVersions();
+  mlir::LogicalResult checkIrVersion();
+  mlir::LogicalResult checkOpsetImports();
   mlir::LogicalResult buildModelOp();
   mlir::LogicalResult verifyModule();
   void tellCounts();
@@ -167,6 +170,8 @@ private:
                                     llvm::ArrayRef<unsigned> positions,
                                     mlir::Operation *op, const Scope &scope);
   mlir::Type merge(StringRef name, mlir::Type declared, mlir::Type inferred);
+  void tellContradiction(StringRef name, mlir::Type declared, mlir::Type actual,
+                         bool always);
 
   mlir::InFlightDiagnostic emitError();
   mlir::InFlightDiagnostic emitError(const NodeSpine &node);
@@ -198,7 +203,10 @@ private:
   /// it is gone.
   std::vector<mlir::Operation *> discarded;
   std::unique_ptr<onnx::TypeInference> inference;
-  unsigned numGeneric = 0, numContradictions = 0;
+  unsigned numGeneric = 0;
+  /// Values whose declared type contradicts the inferred one, and whether a
+  /// warning named them.
+  llvm::DenseMap<StringRef, bool> contradictions;
   std::string firstGeneric;
 };
 

@@ -21,11 +21,20 @@ Type ModelImporter::merge(StringRef name, Type declared, Type inferred) {
     return declared;
   if (Type merged = onnx::mergeTypes(declared, inferred))
     return merged;
-  if (++numContradictions <= maxToldContradictions)
-    emitWarning() << "value '" << name << "' is declared as " << declared
-                  << ", but inferred to be " << inferred
-                  << "; the declaration is ignored";
+  tellContradiction(name, declared, inferred, /*always=*/false);
   return inferred;
+}
+
+void ModelImporter::tellContradiction(StringRef name, Type declared,
+                                      Type actual, bool always) {
+  bool fits = contradictions.size() < maxToldContradictions;
+  bool &told = contradictions[name];
+  if (told || !(fits || always))
+    return;
+  told = true;
+  emitWarning() << "value '" << name << "' is declared as " << declared
+                << ", but inferred to be " << actual
+                << "; the declaration is ignored";
 }
 
 /// Whether the text of an inference error is about sizes that do not go

@@ -142,11 +142,14 @@ SmallVector<Type> ModelImporter::guessTypes(const NodeSpine &node,
     return {};
   ScopedDiagnosticHandler silence(context,
                                   [](Diagnostic &) { return success(); });
-  auto counts = std::make_tuple(numGeneric, firstGeneric, numContradictions);
+  auto counts = std::make_tuple(numGeneric, firstGeneric);
+  auto knownContradictions = std::move(contradictions);
+  contradictions.clear();
   Block *block = builder.getInsertionBlock();
   Operation *last = block->empty() ? nullptr : &block->back();
   FailureOr<Fit> fit = importOperation(node, scope);
-  std::tie(numGeneric, firstGeneric, numContradictions) = counts;
+  std::tie(numGeneric, firstGeneric) = counts;
+  contradictions = std::move(knownContradictions);
   SmallVector<Operation *> made = takeMade(block, last, scope);
   if (failed(fit) || *fit == Fit::Generic || made.size() != 1)
     return {};

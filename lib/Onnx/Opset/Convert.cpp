@@ -36,6 +36,13 @@ private:
 };
 } // namespace
 
+int amp::onnx_opset::getNewestOpset() {
+  return onnx::OpSchemaRegistry::DomainToVersionRange::Instance()
+      .Map()
+      .at(onnx::ONNX_DOMAIN)
+      .second;
+}
+
 /// The schema in force, unless it only says that the op is gone. (Deprecated
 /// since its first version, GroupNormalization 18 has a meaning and a
 /// successor.)
@@ -187,17 +194,4 @@ llvm::Expected<Rewritten> amp::onnx_opset::convertNode(const NodeProto &node,
   std::vector<onnx::TensorProto> constants =
       takeConstants(walk.done, conversion);
   return Rewritten{std::move(walk.done), std::move(constants)};
-}
-
-int amp::onnx_opset::lowestOpset(const NodeProto &node, int atLeast,
-                                 NodeContext &context, int from) {
-  for (int opset = atLeast; opset < from; ++opset) {
-    if (!isDefaultDomain(node) || !needsConversion(node.op_type(), from, opset))
-      return opset;
-    llvm::Expected<Rewritten> lowered = convertNode(node, from, opset, context);
-    if (lowered)
-      return opset;
-    llvm::consumeError(lowered.takeError());
-  }
-  return std::max(atLeast, from);
 }

@@ -302,18 +302,6 @@ TEST(Versions, NeedsConversionIsExact) {
   EXPECT_TRUE(needsConversion("NoSuchOp", 13, 26));
 }
 
-TEST(Versions, LowestOpset) {
-  using amp::onnx_opset::lowestOpset;
-  TestGraph graph;
-  graph.type("b", "bfloat16[1,2,3]");
-  EXPECT_EQ(lowestOpset(parseNode("y = Conv (x, w)"), 9, graph), 9);
-  EXPECT_EQ(lowestOpset(parseNode("y = Conv (b, w)"), 9, graph), 22);
-  EXPECT_EQ(lowestOpset(parseNode("y = ReduceMean (x, dynamic)"), 9, graph),
-            18);
-  EXPECT_EQ(lowestOpset(parseNode("y = Gelu (x)"), 9, graph), 20);
-  EXPECT_EQ(lowestOpset(parseNode("y = Gelu (x)"), 23, graph), 23);
-}
-
 TEST(Versions, OtherDomainsAreLeftAlone) {
   onnx::NodeProto node = parseNode("y = Softmax (x)");
   node.set_domain("com.example");

@@ -19,6 +19,9 @@ namespace amp::onnx_opset {
 /// The opset the `onnx` dialect is written for.
 inline constexpr int pinnedOpset = 26;
 
+/// The newest opset of the default domain that nodes can be converted from.
+int getNewestOpset();
+
 /// What a step may ask about the graph around a node.
 struct NodeContext {
   virtual ~NodeContext();
@@ -31,7 +34,8 @@ struct NodeContext {
   /// overridden, or Constant), or null. Its data is in the message itself, in
   /// raw_data or in a typed field. The pointer stays valid until the conversion
   /// of the node ends.
-  virtual const ::onnx::TensorProto *getConstant(llvm::StringRef value) const = 0;
+  virtual const ::onnx::TensorProto *
+  getConstant(llvm::StringRef value) const = 0;
 
   /// A name that no other value of the model has; `base` says what the value is
   /// for.
@@ -77,15 +81,10 @@ inline llvm::Expected<Rewritten> raiseNode(const ::onnx::NodeProto &node,
 }
 
 /// Lowers a node from the pinned opset (raises it if `to` is newer than that).
-inline llvm::Expected<Rewritten> lowerNode(const ::onnx::NodeProto &node, int to,
-                                           NodeContext &context) {
+inline llvm::Expected<Rewritten> lowerNode(const ::onnx::NodeProto &node,
+                                           int to, NodeContext &context) {
   return convertNode(node, pinnedOpset, to, context);
 }
-
-/// The lowest opset, at least `atLeast`, to which `node` of opset `from` can be
-/// lowered; `from` itself if there is no lower one.
-int lowestOpset(const ::onnx::NodeProto &node, int atLeast, NodeContext &context,
-                int from = pinnedOpset);
 
 } // namespace amp::onnx_opset
 

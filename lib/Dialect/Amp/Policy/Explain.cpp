@@ -79,6 +79,10 @@ static void explainFacts(const OpFact &fact, raw_ostream &os) {
        << '\n';
   if (!fact.dtypeAttr.empty())
     os << "  attribute that names the result type: " << fact.dtypeAttr << '\n';
+  if (fact.resultFollows)
+    os << "  without it the result has the type of operand 0\n";
+  if (fact.shapeOnly)
+    os << "  reads only the shape of its operand\n";
   if (fact.range != ValueRange::Keeps)
     os << "  range of the result: "
        << (fact.range == ValueRange::Bounded ? "bounded" : "expands") << '\n';

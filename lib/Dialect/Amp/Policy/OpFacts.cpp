@@ -72,6 +72,18 @@ static Error readText(const json::Object &object, StringRef key,
   return requireString(object, key, where).moveInto(result);
 }
 
+static Error readFlag(const json::Object &object, StringRef key,
+                      StringRef where, bool &result) {
+  const json::Value *value = object.get(key);
+  if (!value)
+    return Error::success();
+  std::optional<bool> flag = value->getAsBoolean();
+  if (!flag)
+    return makeError(where + ": '" + key + "' must be true or false");
+  result = *flag;
+  return Error::success();
+}
+
 static Error parseFact(const json::Object &object, StringRef where,
                        OpFact &fact) {
   static constexpr std::pair<StringRef, ValueRange> ranges[] = {
@@ -83,7 +95,8 @@ static Error parseFact(const json::Object &object, StringRef where,
   if (Error error =
           checkKeys(object,
                     {"primary", "fixed_slots", "tied_slots", "dtype_attr",
-                     "range", "guard", "guarded_slot", "float32_inside"},
+                     "result_follows", "shape_only", "range", "guard",
+                     "guarded_slot", "float32_inside"},
                     where))
     return error;
   if (Error error = readSlot(object, "primary", where, fact.primary))
@@ -93,6 +106,11 @@ static Error parseFact(const json::Object &object, StringRef where,
   if (Error error = readSlots(object, "tied_slots", where, fact.tiedSlots))
     return error;
   if (Error error = readText(object, "dtype_attr", where, fact.dtypeAttr))
+    return error;
+  if (Error error =
+          readFlag(object, "result_follows", where, fact.resultFollows))
+    return error;
+  if (Error error = readFlag(object, "shape_only", where, fact.shapeOnly))
     return error;
   if (Error error =
           readWord<ValueRange>(object, "range", where, ranges, fact.range))

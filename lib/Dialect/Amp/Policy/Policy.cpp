@@ -8,6 +8,7 @@
 
 #include "Builtins.h"
 #include "PolicyParser.h"
+#include "amp/Dialect/Amp/Policy/OpFacts.h"
 #include "amp/Support/CheckedJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -125,6 +126,10 @@ Error Policy::override(StringRef op, OpClass opClass) {
     it->second.f16 = it->second.bf16 = opClass;
   }
   Entry &entry = it->second;
+  if (OpFacts::builtin().lookup(op).shapeOnly)
+    return makeError("cannot " + verb + " '" + op +
+                     "': it reads a shape and no floats, so that there is no "
+                     "precision to decide; remove it from the list");
   if (entry.isOverride && entry.f16 != opClass)
     return makeError(
         "operator '" + op +

@@ -19,7 +19,8 @@ llvm::Error Pins::add(StringRef text, bool ofSlot) {
   auto [pattern, word] = text.rsplit('=');
   std::optional<Kind> kind = parseKind(word);
   if (pattern.size() == text.size() || !kind)
-    return fail("expects a type, f32, f16 or bf16, after the last '='");
+    return fail("expects a type, f32, f16 or bf16, after the last '='; a comma "
+                "ends a pin, so write one that belongs to a name as '[,]'");
   Pin pin;
   pin.text = text.str();
   pin.kind = *kind;
@@ -62,6 +63,10 @@ LogicalResult Pins::apply(func::FuncOp function, Graph &graph) {
   return failure(result.wasInterrupted());
 }
 
+static bool isShapeOnly(const Node &node) {
+  return node.info && node.info->fact->shapeOnly;
+}
+
 LogicalResult Pins::applyTo(Operation *op, StringRef name, Graph &graph) {
   for (Pin &pin : pins) {
     if (!pin.pattern.match(name))
@@ -69,7 +74,8 @@ LogicalResult Pins::applyTo(Operation *op, StringRef name, Graph &graph) {
     pin.used = true;
     auto it = nodeOf.find(op);
     // Without float values every type is right.
-    if (it == nodeOf.end() && !pin.input)
+    if (!pin.input &&
+        (it == nodeOf.end() || isShapeOnly(graph.nodes[it->second])))
       continue;
     if (it == nodeOf.end())
       return op->emitError() << "'" << name << "' has no float input for pin '"
@@ -106,7 +112,22 @@ static LogicalResult checkLegal(const Node &node, const Pin &pin, int var) {
   return success();
 }
 
-LogicalResult Pins::pinNode(Node &node, const Pin &pin) {
+/// A pin names a node and counts more than allow and deny, which name an
+/// operator. Said for the first node of a pin.
+static void tellPrecedence(const Node &node, Pin &pin) {
+  bool half = isHalf(pin.kind);
+  if (pin.told ||
+      node.tableRule != (half ? DecisionRule::Deny : DecisionRule::Allow))
+    return;
+  pin.told = true;
+  node.op->emitRemark() << "'" << onnx::getNodeName(node.op)
+                        << "' is pinned by '" << pin.text << "' although "
+                        << (half ? "deny=" : "allow=")
+                        << onnx::getOpType(node.op)
+                        << " asks for the opposite; the pin counts more";
+}
+
+LogicalResult Pins::pinNode(Node &node, Pin &pin) {
   if (failed(checkLegal(node, pin, node.info ? node.info->primaryVar : -1)))
     return failure();
   if (isHalf(pin.kind) && node.keeps)
@@ -119,6 +140,7 @@ LogicalResult Pins::pinNode(Node &node, const Pin &pin) {
     return node.op->emitError()
            << "'" << onnx::getNodeName(node.op) << "' is pinned both by '"
            << first->text << "' and by '" << pin.text << "'";
+  tellPrecedence(node, pin);
   first = &pin;
   node.forced = pin.kind;
   node.forcedRule = DecisionRule::Pin;
@@ -126,7 +148,7 @@ LogicalResult Pins::pinNode(Node &node, const Pin &pin) {
   return success();
 }
 
-LogicalResult Pins::pinInput(Node &node, const Pin &pin, Graph &graph) {
+LogicalResult Pins::pinInput(Node &node, Pin &pin, Graph &graph) {
   auto refuse = [&]() {
     return node.op->emitError()
            << "cannot pin an input of '" << onnx::getNodeName(node.op)

@@ -22,6 +22,8 @@ struct Pin {
   /// Position among the node's inputs.
   std::optional<unsigned> input;
   bool used = false;
+  /// A remark said that it wins over allow or deny.
+  bool told = false;
 };
 
 /// All pins of a run.
@@ -39,8 +41,8 @@ public:
 private:
   mlir::LogicalResult applyTo(mlir::Operation *op, llvm::StringRef name,
                               Graph &graph);
-  mlir::LogicalResult pinNode(Node &node, const Pin &pin);
-  mlir::LogicalResult pinInput(Node &node, const Pin &pin, Graph &graph);
+  mlir::LogicalResult pinNode(Node &node, Pin &pin);
+  mlir::LogicalResult pinInput(Node &node, Pin &pin, Graph &graph);
 
   std::vector<Pin> pins;
   /// Nodes of the function at hand.

@@ -69,6 +69,8 @@ static void addSchemaFacts(OpInfo &info, MLIRContext *context) {
     info.primaryVar = spec.outputs.front().typeVar;
   if (info.primaryVar >= 0)
     info.followed |= 1u << info.primaryVar;
+  if (info.fact->resultFollows && spec.outputs.front().typeVar >= 0)
+    info.followed |= 1u << spec.outputs.front().typeVar;
   for (unsigned slot : info.fact->tiedSlots)
     if (slot < spec.inputs.size() && spec.inputs[slot].typeVar >= 0)
       info.followed |= 1u << spec.inputs[slot].typeVar;

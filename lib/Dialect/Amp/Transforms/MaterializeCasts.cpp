@@ -84,14 +84,34 @@ LogicalResult Materializer::run(const OpFacts &facts) {
 // What each value gets and each use wants
 //===----------------------------------------------------------------------===//
 
+/// An op that names no result type has that of its operand: it must name one
+/// when the two part.
+static void nameResultType(Operation *op, DecisionAttr decision,
+                           const OpFact &fact) {
+  Type operand = decision.getOperandType(0), result = decision.getResultType(0);
+  if (!operand)
+    operand = onnx::getTensorElementType(op->getOperand(0).getType());
+  if (!result)
+    result = onnx::getTensorElementType(op->getResult(0).getType());
+  if (operand != result)
+    op->setAttr(fact.dtypeAttr,
+                IntegerAttr::get(IntegerType::get(op->getContext(), 64),
+                                 onnx::getDataType(result)));
+}
+
 /// Ops that name their result type give the decided type themselves where that
 /// is exact; elsewhere the result stays and is cast.
 void Materializer::settleNamedTypes(const OpFacts &facts) {
   function.walk([&](Operation *op) {
     DecisionAttr decision = getDecision(op);
-    if (!decision || op->getNumResults() != 1 || !decision.getResultType(0) ||
+    if (!decision || op->getNumResults() != 1)
+      return;
+    const OpFact &fact = facts.lookup(onnx::getOpType(op));
+    if (fact.resultFollows && !op->hasAttr(fact.dtypeAttr))
+      return nameResultType(op, decision, fact);
+    if (!decision.getResultType(0) ||
         decision.getResultType(0) == getElementType(op->getResult(0)) ||
-        facts.lookup(onnx::getOpType(op)).dtypeAttr.empty() ||
+        fact.dtypeAttr.empty() ||
         succeeded(retargetResult(op, decision.getResultType(0))))
       return;
     setDecision(op, DecisionAttr::get(op->getContext(), decision.getOpClass(),

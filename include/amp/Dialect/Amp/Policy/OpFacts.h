@@ -43,6 +43,12 @@ struct OpFact {
   llvm::SmallVector<unsigned> tiedSlots;
   /// Attribute that names the result type; empty when there is none.
   std::string dtypeAttr;
+  /// Without that attribute the result has the type of operand 0, and `follow`
+  /// gives it that type.
+  bool resultFollows = false;
+  /// Reads the shape of its operand alone and gives integers: there is nothing
+  /// to decide.
+  bool shapeOnly = false;
   ValueRange range = ValueRange::Keeps;
   GuardRole guard = GuardRole::None;
   /// Operand of a guard user that must not be zero.

@@ -48,7 +48,8 @@ def AssignPrecisionPass : Pass<"amp-assign-precision", "::mlir::ModuleOp"> {
     ListOption<"allow", "allow", "std::string", "Operators that run narrow whatever the policy says">,
     ListOption<"deny", "deny", "std::string", "Operators that run in float32 whatever the policy says">,
     ListOption<"pin", "pin", "std::string",
-               "<regex>=<type>: nodes whose whole name matches run in f32, f16 or bf16">,
+               "<regex>=<type>: nodes whose whole name matches run in f32, f16 or bf16, whatever allow "
+               "and deny say; a comma of a name is [,]">,
     ListOption<"pinSlot", "pin-slot", "std::string",
                "<regex>:<input>=<type>: this input, counted from 0, of such nodes has the type">,
     Option<"decisions", "decisions", "std::string", /*default=*/"",
