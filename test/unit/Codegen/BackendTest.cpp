@@ -109,7 +109,7 @@ uint16_t roundToBf16(float value) {
 const float samples[17] = {
     0.0f,     -0.0f,    1.0f,    1.00390625f, 1.01171875f, -3.5f,
     65504.0f, 65520.0f, 3.4e38f, INFINITY,    NAN,         -INFINITY,
-    6.1e-5f,  5.9e-8f,  -2e-8f,  0.333333f,   1e-20f};
+    6.1e-5f,  5.9e-8f,  -2e-8f,  1e-39f,      1e-20f};
 
 } // namespace
 

@@ -1,6 +1,7 @@
 //===- HalfConversions.cpp - Half conversions the target lacks ------------===//
-// Integer code for bf16, and one rounding (not two) from f64 to half types.
-// Without it LLVM calls helpers of the C compiler's run-time library.
+// Integer code for bf16, and one rounding (not two) from f64 to half types:
+// without it LLVM calls helpers of the C compiler's run-time library, and the
+// bf16 instructions lose subnormals.
 //===----------------------------------------------------------------------===//
 
 #include "amp/Codegen/Cpu/Backend/Compile.h"
@@ -114,12 +115,13 @@ static Value expandExtension(arith::ExtFOp op, const CpuTarget &target) {
   return to.isF64() ? expander.extend(wide, to) : wide;
 }
 
-static Value expandTruncation(arith::TruncFOp op, const CpuTarget &target) {
+static Value expandTruncation(arith::TruncFOp op) {
   Type from = getElementTypeOrSelf(op.getIn());
   Type to = getElementTypeOrSelf(op.getType());
   if (!to.isF16() && !to.isBF16())
     return {};
-  bool viaInteger = to.isBF16() && !target.hasAvx512Bf16();
+  // vcvtneps2bf16 would make subnormals zero, and targets differ.
+  bool viaInteger = to.isBF16();
   if (!viaInteger && !from.isF64())
     return {};
   Expander expander(op);
@@ -136,7 +138,7 @@ void amp::cpu::expandHalfConversions(ModuleOp kernels,
     if (auto extension = dyn_cast<arith::ExtFOp>(op))
       result = expandExtension(extension, target);
     else if (auto truncation = dyn_cast<arith::TruncFOp>(op))
-      result = expandTruncation(truncation, target);
+      result = expandTruncation(truncation);
     if (!result)
       return;
     op->getResult(0).replaceAllUsesWith(result);

@@ -27,8 +27,8 @@ void registerBackend(mlir::DialectRegistry &registry);
 /// together.
 ///
 /// f16 and bf16 values may be loaded, stored, selected and converted, not
-/// computed with. Conversions round to nearest even; where the target has
-/// vcvtneps2bf16 it is used, and then f32 subnormals become zero.
+/// computed with. Conversions round once, to nearest even, and keep subnormals
+/// and NaN, on every target.
 ///
 /// Says what failed and returns failure when a function does not lower.
 mlir::FailureOr<std::vector<ObjectFile>>
@@ -36,7 +36,7 @@ compileToObjects(mlir::ModuleOp kernels, const CpuTarget &target,
                  unsigned shards = 1);
 
 /// Rewrites the conversions between half types and wider ones that `target`
-/// has no instruction for.
+/// has no exact instruction for.
 void expandHalfConversions(mlir::ModuleOp kernels, const CpuTarget &target);
 
 } // namespace amp::cpu

@@ -1,0 +1,59 @@
+//===- Pack.h - Operands rearranged for the micro-kernel ------------------===//
+//
+// Copies a matrix into panels of vectors or into padded rows, transposing,
+// pairing and widening on the way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_LIB_CODEGEN_CPU_CONTRACTION_PACK_H
+#define AMP_LIB_CODEGEN_CPU_CONTRACTION_PACK_H
+
+#include "Arithmetic.h"
+
+namespace amp::cpu {
+
+/// Matrices in a tensor: element (row, k) lies at row * rowStride + k *
+/// depthStride; one of the strides is 1.
+struct MatrixView {
+  int64_t batches = 1;
+  int64_t batchStride = 0;
+  int64_t rows = 0;
+  int64_t depth = 0;
+  int64_t rowStride = 1;
+  int64_t depthStride = 1;
+
+  bool isDepthContiguous() const { return depthStride == 1; }
+};
+
+/// A rearranged matrix: panels of `panelRows` rows, in each of which the rows
+/// lie side by side for every depth; or, with panelRows = 0, rows one after the
+/// other, each padded to a whole number of vectors.
+struct PackedMatrix {
+  int64_t panelRows;
+  int64_t units;
+  int64_t rowStride;
+  int64_t batchUnits;
+
+  static PackedMatrix panels(const Arithmetic &arithmetic,
+                             const MatrixView &view, int64_t panelRows);
+  static PackedMatrix paddedRows(const Arithmetic &arithmetic,
+                                 const MatrixView &view);
+  bool isPanels() const { return panelRows != 0; }
+};
+
+/// The parallel iterations of a pack: each does 16 rows and some depth.
+int64_t countPackIterations(const Arithmetic &arithmetic,
+                            const MatrixView &view);
+
+/// Prints the iterations [lo, hi) of a pack of `from` to `to`.
+void emitPack(Code &code, const Arithmetic &arithmetic, const MatrixView &view,
+              const PackedMatrix &packed, mlir::Value from, mlir::Value to,
+              mlir::Value lo, mlir::Value hi);
+
+/// The key of the kernel that `emitPack` prints.
+std::string getPackKey(const Arithmetic &arithmetic, const MatrixView &view,
+                       const PackedMatrix &packed);
+
+} // namespace amp::cpu
+
+#endif // AMP_LIB_CODEGEN_CPU_CONTRACTION_PACK_H
