@@ -1,0 +1,31 @@
+//===- Checkpoint.h - Saving and loading state ------------------*- C++ -*-===//
+// Checkpoints are safetensors or npz files with keys such as
+// "model.fc1.weight".
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_RUNTIME_CHECKPOINT_H
+#define AMP_RUNTIME_CHECKPOINT_H
+
+#include "amp/Runtime/Session.h"
+
+namespace amp::runtime {
+
+/// Whole numbers of whoever drives the session (position in the data, seed),
+/// kept in a checkpoint under "train.<name>" and "rng.<name>".
+using Extras = std::map<std::string, int64_t>;
+
+/// The key of a state tensor: "model.<name>", "optimizer.<name>", ...
+std::string getCheckpointKey(const TensorInfo &tensor);
+
+/// Flags are those of amp_save and amp_load.
+void saveCheckpoint(const Session &session, const std::string &path,
+                    uint32_t flags, const Extras &extras = {});
+Extras loadCheckpoint(Session &session, const std::string &path,
+                      uint32_t flags);
+
+/// Reads a safetensors, npz, npy or torch file, told apart by its first bytes.
+TensorFile readTensorFile(const std::string &path);
+
+} // namespace amp::runtime
+
+#endif // AMP_RUNTIME_CHECKPOINT_H

@@ -1,0 +1,39 @@
+//===- Options.h - The command line of amp-run ------------------*- C++ -*-===//
+// Parses `amp-run <command> <artifact> [options]`.
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_TOOLS_AMPRUN_OPTIONS_H
+#define AMP_TOOLS_AMPRUN_OPTIONS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace amp::run {
+
+/// What to do with rows that do not fill a batch.
+enum class LastBatch { Drop, Wrap };
+
+struct Options {
+  std::string command, artifact;
+  std::vector<std::string> data;
+  std::optional<int64_t> epochs, steps, saveEvery;
+  std::optional<int64_t> seed;
+  bool noShuffle = false;
+  LastBatch lastBatch = LastBatch::Drop;
+  std::string log, save, resume, weights, plot, output, model, layout;
+  std::optional<double> lr;
+  unsigned threads = 0;
+  bool allowMissing = false, cast = false, anyFingerprint = false;
+  bool quiet = false, json = false;
+};
+
+/// Fails with what is wrong and how it is spelled.
+Options parseOptions(int argc, char **argv);
+/// The text of --help.
+const char *getUsage();
+
+} // namespace amp::run
+
+#endif // AMP_TOOLS_AMPRUN_OPTIONS_H

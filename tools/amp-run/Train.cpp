@@ -1,0 +1,273 @@
+//===- Train.cpp - amp-run train ------------------------------------------===//
+// Epochs over the data, with a log and checkpoints that resume exactly.
+//===----------------------------------------------------------------------===//
+
+#include "Progress.h"
+#include "amp/Runtime/Failure.h"
+#include <cmath>
+#include <csignal>
+#include <cstring>
+
+using namespace amp::run;
+using namespace amp::runtime;
+
+namespace {
+/// Where a run is; all of it is in the checkpoint.
+struct Position {
+  int64_t epoch = 0, batch = 0, steps = 0, seed = 0, shuffled = 1, rows = 0;
+
+  /// Calls `visit` with every field and its key.
+  template <typename Visit> void forEach(Visit visit) {
+    visit("train.epoch", epoch);
+    visit("train.batch", batch);
+    visit("train.steps", steps);
+    visit("train.rows", rows);
+    visit("train.shuffled", shuffled);
+    visit("rng.data_seed", seed);
+  }
+};
+
+class Trainer {
+public:
+  explicit Trainer(const Options &options);
+  int run();
+
+private:
+  void restore(Extras &extras);
+  void checkGoal() const;
+  bool isDone() const;
+  void step();
+  void runMicroSteps();
+  void advance();
+  void arrange();
+  std::string findCulprit() const;
+  double getLearningRate() const;
+  void save();
+  void finish();
+
+  const Options &options;
+  std::unique_ptr<Session> session;
+  std::unique_ptr<Dataset> data;
+  Position position;
+  int64_t batches = 0, skippedBefore = 0;
+  bool resumed = false;
+  std::unique_ptr<StepLog> log;
+  std::unique_ptr<Progress> progress;
+  std::vector<StepRow> rows;
+};
+} // namespace
+
+static volatile std::sig_atomic_t stopSignal = 0;
+
+static void requestStop(int signal) {
+  // A second one ends the process at once.
+  std::signal(signal, SIG_DFL);
+  stopSignal = signal;
+}
+
+Trainer::Trainer(const Options &options) : options(options) {
+  Extras extras;
+  session = openSession(options, &extras);
+  if (options.lr)
+    session->setHyper(names::lr, *options.lr, /*follow=*/true);
+  data = std::make_unique<Dataset>(
+      *session, names::trainStep, options.data,
+      [&](const std::string &text) { say(options, text); });
+  restore(extras);
+  batches = data->countBatches(options.lastBatch);
+  if (batches == 0)
+    fail(AMP_MISMATCH, "the data has " + std::to_string(data->getRows()) +
+                           " rows, a batch takes " +
+                           std::to_string(data->getBatchRows()) +
+                           "; --last-batch wrap fills it up");
+  int64_t rest = data->getRows() % data->getBatchRows();
+  if (rest != 0)
+    say(options,
+        std::to_string(data->getRows()) + " rows in batches of " +
+            std::to_string(data->getBatchRows()) + ": the last " +
+            std::to_string(rest) +
+            (options.lastBatch == LastBatch::Drop
+                 ? " are left out of each epoch (--last-batch drop)"
+                 : " are filled up from the first rows (--last-batch wrap)"));
+  log = std::make_unique<StepLog>(options.log, position.steps);
+  rows = log->getEarlier();
+  progress =
+      std::make_unique<Progress>(options, *session, options.steps.value_or(0));
+}
+
+void Trainer::restore(Extras &extras) {
+  resumed = !options.resume.empty();
+  position.seed = options.seed.value_or(0);
+  position.shuffled = !options.noShuffle;
+  position.rows = data->getRows();
+  position.steps = session->getStats().iteration;
+  if (extras.empty())
+    return;
+  Position found = position;
+  found.forEach([&](const char *key, int64_t &value) {
+    auto item = extras.find(key);
+    if (item != extras.end())
+      value = item->second;
+  });
+  std::string where = "checkpoint " + quote(options.resume) + ": ";
+  if (found.epoch < 0 || found.batch < 0 || found.steps < 0)
+    fail(AMP_BAD_FILE, where + "has a negative position");
+  if (found.rows != position.rows)
+    fail(AMP_MISMATCH, where + "was made with " + std::to_string(found.rows) +
+                           " rows of data, there are " +
+                           std::to_string(position.rows) +
+                           " now: it cannot go on where it was");
+  if (options.seed && *options.seed != found.seed)
+    fail(AMP_MISMATCH, where + "shuffles with seed " +
+                           std::to_string(found.seed) +
+                           ", but --seed says otherwise");
+  if (options.noShuffle && found.shuffled)
+    fail(AMP_MISMATCH, where + "shuffles, but --no-shuffle was given");
+  position = found;
+}
+
+bool Trainer::isDone() const {
+  if (options.steps)
+    return position.steps >= *options.steps;
+  return position.epoch >= options.epochs.value_or(1);
+}
+
+/// Puts the data in the order of the current epoch.
+void Trainer::arrange() {
+  if (position.shuffled)
+    data->shuffle(static_cast<uint64_t>(position.seed),
+                  static_cast<uint64_t>(position.epoch));
+}
+
+/// Goes to the next batch, and to the next epoch after the last one.
+void Trainer::advance() {
+  if (++position.batch < batches)
+    return;
+  position.batch = 0;
+  ++position.epoch;
+  arrange();
+}
+
+/// All micro-batches of one update, where the artifact has an entry for those
+/// before the last.
+void Trainer::runMicroSteps() {
+  const Manifest &manifest = session->getManifest();
+  if (manifest.findEntry(names::accumulateStep))
+    for (int64_t i = 1; i < manifest.accumulate; ++i) {
+      session->run(names::accumulateStep, data->getBatch(position.batch), {});
+      advance();
+    }
+  session->run(names::trainStep, data->getBatch(position.batch), {});
+}
+
+static bool isFinite(const TensorInfo &tensor, const char *data) {
+  Array array{tensor.name, tensor.dtype, tensor.shape,
+              data,        tensor.bytes, nullptr};
+  std::vector<float> wide(tensor.bytes / getSize(tensor.dtype));
+  convert(array, DType::F32, reinterpret_cast<char *>(wide.data()));
+  for (float value : wide)
+    if (!std::isfinite(value))
+      return false;
+  return true;
+}
+
+/// The first parameter whose gradient is not finite: by the gradients that the
+/// entry gives, or by its flags "found_inf.<parameter>".
+std::string Trainer::findCulprit() const {
+  constexpr std::string_view flagPrefix = "found_inf.";
+  const EntryInfo *entry = session->getManifest().findEntry(names::trainStep);
+  for (size_t id : entry->tensors) {
+    const TensorInfo &tensor = session->getTensor(id);
+    const char *data = session->getData(id);
+    if (tensor.role == Role::Gradient && isFloat(tensor.dtype) && data &&
+        !isFinite(tensor, data))
+      return tensor.of.empty() ? tensor.name : tensor.of;
+    if (tensor.role == Role::Metric &&
+        tensor.name.compare(0, flagPrefix.size(), flagPrefix) == 0 &&
+        session->getScalar(tensor.name).value_or(0) != 0)
+      return tensor.name.substr(flagPrefix.size());
+  }
+  return "";
+}
+
+double Trainer::getLearningRate() const {
+  for (const auto &item : session->getHypers()) {
+    const std::string &name = session->getTensor(item.first).name;
+    if (name == names::lr || name.compare(0, 3, "lr.") == 0)
+      return session->getHyper(name);
+  }
+  return NAN;
+}
+
+void Trainer::step() {
+  auto start = std::chrono::steady_clock::now();
+  int64_t skippedBefore = session->getStats().skipped;
+  int64_t epoch = position.epoch;
+  runMicroSteps();
+  amp_stats stats = session->getStats();
+  StepRow row;
+  row.step = ++position.steps;
+  row.epoch = epoch + 1;
+  row.loss = stats.loss;
+  row.scale = stats.scale;
+  row.skipped = stats.found_inf || stats.skipped > skippedBefore;
+  row.gradNorm = stats.grad_norm;
+  row.lr = getLearningRate();
+  row.applied = stats.applied;
+  if (row.skipped)
+    row.culprit = findCulprit();
+  row.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  log->add(row);
+  int64_t epochs = options.steps ? (*options.steps + batches - 1) / batches
+                                 : options.epochs.value_or(1);
+  progress->show(row, epochs);
+  if (!options.plot.empty())
+    rows.push_back(row);
+  advance();
+}
+
+void Trainer::save() {
+  if (options.save.empty())
+    return;
+  Extras extras;
+  position.forEach(
+      [&](const char *key, int64_t value) { extras[key] = value; });
+  saveCheckpoint(*session, options.save, 0, extras);
+}
+
+void Trainer::finish() {
+  progress->finish();
+  save();
+  log->finish();
+  if (!options.plot.empty())
+    writeCurves(options.plot, rows);
+}
+
+int Trainer::run() {
+  if (isDone())
+    say(options, "nothing to do: " + std::to_string(position.steps) +
+                     " steps and " + std::to_string(position.epoch) +
+                     " epochs were done before");
+  arrange();
+  std::signal(SIGINT, requestStop);
+  std::signal(SIGTERM, requestStop);
+  while (!isDone() && !stopSignal) {
+    step();
+    if (options.saveEvery && position.steps % *options.saveEvery == 0)
+      save();
+  }
+  finish();
+  if (!stopSignal)
+    return 0;
+  say(options, "stopped by a signal after step " +
+                   std::to_string(position.steps) +
+                   (options.save.empty() ? "; nothing was saved (no --save)"
+                                         : "; saved to " + options.save));
+  return 128 + stopSignal;
+}
+
+int amp::run::runTrain(const Options &options) {
+  return Trainer(options).run();
+}
