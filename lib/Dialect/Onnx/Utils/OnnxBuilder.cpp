@@ -176,16 +176,18 @@ Value OnnxBuilder::reduce(StringRef name, Value value, ArrayRef<int64_t> axes,
   return create(name, {value, ints(axes)}, attr("keepdims", int64_t(keepDims)));
 }
 
-Value OnnxBuilder::unbroadcast(Value value, ArrayRef<int64_t> shape) {
+Value OnnxBuilder::unbroadcast(Value value, ArrayRef<int64_t> shape,
+                               Type elementType) {
+  if (!elementType)
+    elementType = getElementType(value);
   ArrayRef<int64_t> from = getStaticShape(value);
   if (from == shape)
-    return value;
+    return cast(value, elementType);
   int64_t extra = from.size() - shape.size();
   SmallVector<int64_t> axes;
   for (int64_t axis = 0, rank = from.size(); axis < rank; ++axis)
     if (axis < extra || (shape[axis - extra] == 1 && from[axis] != 1))
       axes.push_back(axis);
-  Type type = getElementType(value);
-  Value wide = isHalf(type) ? cast(value, builder.getF32Type()) : value;
-  return cast(reshape(reduce("ReduceSum", wide, axes), shape), type);
+  Value wide = axes.empty() ? value : widen(value);
+  return cast(reshape(reduce("ReduceSum", wide, axes), shape), elementType);
 }

@@ -22,7 +22,8 @@ bool Vjp::isWeight(unsigned index) const {
   while (Operation *producer = value.getDefiningOp()) {
     if (!isa<amp::CastOp, onnx::CastOp, onnx::ReshapeOp, onnx::TransposeOp,
              onnx::IdentityOp, onnx::SqueezeOp, onnx::UnsqueezeOp,
-             onnx::FlattenOp>(producer))
+             onnx::FlattenOp, onnx::ExpandOp, onnx::SliceOp, onnx::SplitOp>(
+            producer))
       return false;
     value = producer->getOperand(0);
   }
@@ -30,4 +31,16 @@ bool Vjp::isWeight(unsigned index) const {
   auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
   return function &&
          getArgumentRole(function, argument.getArgNumber()) == Role::Parameter;
+}
+
+Type Vjp::getGradientType(unsigned index) const {
+  Type type = onnx::getElementType(operand(index));
+  return onnx::isHalf(type) && isWeight(index)
+             ? Float32Type::get(type.getContext())
+             : type;
+}
+
+void Vjp::setSummed(unsigned index, Value gradient) {
+  set(index, unbroadcast(gradient, onnx::getStaticShape(operand(index)),
+                         getGradientType(index)));
 }

@@ -19,9 +19,11 @@ using namespace amp::train;
 
 namespace {
 
-bool isFloatTensor(Value value) {
+/// Whether `value` may have a cotangent: float tensors, and what is not known to
+/// be something else.
+bool mayCarryGradient(Value value) {
   auto type = dyn_cast<TensorType>(value.getType());
-  return type && isa<FloatType>(type.getElementType());
+  return !type || isa<FloatType>(type.getElementType());
 }
 
 class Differentiator {
@@ -78,7 +80,7 @@ void Differentiator::markActive() {
     });
     if (llvm::any_of(op.getOpOperands(), isActive) || captures)
       for (Value result : op.getResults())
-        if (isFloatTensor(result))
+        if (mayCarryGradient(result))
           active.insert(result);
   }
   llvm::DenseSet<Value> wanted{loss};
@@ -88,7 +90,9 @@ void Differentiator::markActive() {
         }))
       continue;
     path.push_back(&op);
-    wanted.insert(op.operand_begin(), op.operand_end());
+    for (OpOperand &operand : op.getOpOperands())
+      if (isActiveOperand(operand))
+        wanted.insert(operand.get());
   }
   std::reverse(path.begin(), path.end());
 }
@@ -135,8 +139,9 @@ Value Differentiator::sum(Value value) {
   if (onnx::isHalf(element) && (mixed || parts.size() > 2))
     for (Value &part : parts)
       part = vjp.cast(part, builder.getF32Type());
-  Value total = parts.size() == 2 ? vjp.add(parts[0], parts[1])
-                                  : vjp.create("Sum", parts);
+  Value total = parts.front();
+  for (Value part : ArrayRef(parts).drop_front())
+    total = vjp.add(total, part);
   if (!mixed)
     total = vjp.cast(total, element);
   parts.assign({total});
@@ -177,8 +182,8 @@ LogicalResult Differentiator::run() {
     for (Value value :
          llvm::concat<Value>(llvm::to_vector_of<Value>(op->getOperands()),
                              llvm::to_vector_of<Value>(op->getResults())))
-      if (active.contains(value) &&
-          !cast<ShapedType>(value.getType()).hasStaticShape())
+      if (auto type = dyn_cast<ShapedType>(value.getType());
+          active.contains(value) && (!type || !type.hasStaticShape()))
         return op->emitOpError()
                << "has a value of type " << value.getType()
                << ", but gradients need static shapes: bind the symbolic "

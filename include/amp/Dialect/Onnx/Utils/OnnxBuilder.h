@@ -12,6 +12,8 @@
 
 namespace amp::onnx {
 
+/// The shape of a value of static shape.
+llvm::ArrayRef<int64_t> getStaticShape(mlir::Value value);
 mlir::Type getElementType(mlir::Value value);
 bool isHalf(mlir::Type elementType);
 
@@ -82,7 +84,7 @@ public:
   /// `value` as a tensor of `elementType`: an amp.cast between f16, bf16 and
   /// f32, else an onnx.Cast; nothing if it is one already.
   mlir::Value cast(mlir::Value value, mlir::Type elementType);
-  /// `value` in the type sums of it are made in: half types as f32.
+  /// A half type as float32; the value itself when it is no half.
   mlir::Value widen(mlir::Value value) {
     return isHalf(getElementType(value)) ? cast(value, builder.getF32Type())
                                          : value;
@@ -111,16 +113,14 @@ public:
   /// Sums `value` back to `shape`, which was broadcast to the shape of
   /// `value`: over extra leading axes and over axes where `shape` is 1 (ONNX
   /// docs/DefineDifferentiability.md). Half types are summed in f32 and
-  /// rounded once.
-  mlir::Value unbroadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape);
+  /// rounded once, to `elementType` (default: that of `value`).
+  mlir::Value unbroadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                          mlir::Type elementType = {});
 
 private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
 };
-
-/// The shape of a value of static shape.
-llvm::ArrayRef<int64_t> getStaticShape(mlir::Value value);
 
 } // namespace amp::onnx
 

@@ -7,7 +7,7 @@
 #ifndef AMP_DIALECT_TRAIN_IR_VJP_H
 #define AMP_DIALECT_TRAIN_IR_VJP_H
 
-#include "amp/Dialect/Onnx/Utils/OnnxBuilder.h"
+#include "amp/Dialect/Onnx/Utils/Expr.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 namespace amp::train {
@@ -34,6 +34,18 @@ public:
       return mlir::Value();
     return cotangent(mlir::cast<mlir::OpResult>(result).getResultNumber());
   }
+  // The same in float32 where they are half, for formulas that round more than
+  // once: the result is rounded when it is handed over.
+  onnx::Expr wideOperand(unsigned index) {
+    return {*this, widen(operand(index))};
+  }
+  onnx::Expr wideResult(unsigned index) {
+    return {*this, widen(result(index))};
+  }
+  onnx::Expr wideCotangent(unsigned index) {
+    return {*this, widen(cotangent(index))};
+  }
+
   /// Whether somebody asks for the cotangent of operand `index`.
   bool needs(unsigned index) const {
     return index < needed.size() && needed[index];
@@ -42,6 +54,17 @@ public:
   void set(unsigned index, mlir::Value gradient) {
     gradients[index] = gradient;
   }
+  /// Hands over the cotangent of operand `index` from a `gradient` that has the
+  /// shape the operand was broadcast to, and may be wide: sums the broadcast
+  /// dimensions in float32 and rounds once to `getGradientType`.
+  void setSummed(unsigned index, mlir::Value gradient);
+  /// Whether `setSummed` would sum a tensor of the shape of `like`.
+  bool sums(unsigned index, mlir::Value like) const {
+    return onnx::getStaticShape(operand(index)) != onnx::getStaticShape(like);
+  }
+  /// The element type that the cotangent of operand `index` is made in: the
+  /// operand's, but float32 for weights of a half type.
+  mlir::Type getGradientType(unsigned index) const;
   /// Whether operand `index` is a parameter, seen through casts and data
   /// movement: its gradient is made in float32.
   bool isWeight(unsigned index) const;

@@ -1,0 +1,78 @@
+"""Gradients of operators: against finite differences in float64, against PyTorch autograd, for every subset of operands, in half types."""
+import numpy as np
+import pytest
+
+import gradient_cases
+from gradient_batch import Batch, run_cases, subsets
+
+FAMILIES = ("unary", "activations", "broadcasting", "edges")
+CASES = {family: list(getattr(gradient_cases, family)()) for family in FAMILIES}
+ALL = [pytest.param(family, i, id=f"{family}-{case.name}") for family, cases in CASES.items() for i, case in enumerate(cases)]
+_results = {}
+
+
+def result_of(family, index):
+    """The result of one case; the cases of a family run together, once."""
+    if family not in _results:
+        _results[family] = run_cases(CASES[family])
+    result = _results[family][index]
+    if result.error:
+        pytest.fail(result.error)
+    return result
+
+
+def test_names_are_unique():
+    names = [case.name for cases in CASES.values() for case in cases]
+    assert len(names) == len(set(names)), {name for name in names if names.count(name) > 1}
+
+
+@pytest.mark.parametrize("family, index", [p for p in ALL if CASES[p.values[0]][p.values[1]].smooth])
+def test_finite_differences(family, index, record):
+    result = result_of(family, index)
+    analytic, numeric, size = result.difference
+    # A central difference with step 1e-6 is off by its own rounding (1e-16 / 1e-6) and by the third derivative (1e-12).
+    assert abs(analytic - numeric) <= 2e-8 * max(size, 1), (analytic, numeric)
+    record("gradients", "cases against finite differences")
+
+
+@pytest.mark.parametrize("family, index", [p for p in ALL if CASES[p.values[0]][p.values[1]].torch])
+def test_torch(family, index, record):
+    torch = pytest.importorskip("torch", reason="PyTorch is the oracle")
+    case, result = CASES[family][index], result_of(family, index)
+    operands = [None if v is None else torch.tensor(v) for v in case.operands]
+    for i in case.wrt:
+        operands[i].requires_grad_()
+    present = [o for o in operands if o is not None]
+    outputs = case.torch(*present)
+    outputs = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
+    loss = sum((outputs[j] * torch.tensor(r)).sum() for j, r in result.cotangents.items())
+    for j in result.cotangents:
+        np.testing.assert_allclose(outputs[j].detach().numpy(), result.outputs[j], rtol=2e-7, atol=1e-9)
+    gradients = torch.autograd.grad(loss, [operands[i] for i in case.wrt], allow_unused=True)
+    for i, gradient in zip(case.wrt, gradients):
+        expected = np.zeros_like(case.operands[i]) if gradient is None else gradient.numpy()
+        # Attributes are float32 in ONNX: 1e-7.
+        np.testing.assert_allclose(result.gradients[i], expected, rtol=2e-7, atol=1e-12, err_msg=f"operand {i}")
+    record("gradients", "cases against PyTorch")
+
+
+@pytest.mark.parametrize("family, index", [p for p in ALL if CASES[p.values[0]][p.values[1]].expected])
+def test_closed_form(family, index):
+    case, result = CASES[family][index], result_of(family, index)
+    for i, expected in case.expected.items():
+        np.testing.assert_array_equal(result.gradients[i], np.asarray(expected, np.float64), err_msg=f"operand {i}")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_subset_of_operands(family, record):
+    """What is asked for does not change what a gradient is."""
+    working = [i for i, case in enumerate(CASES[family]) if len(case.wrt) > 1 and result_of(family, i)]
+    cases = [CASES[family][i] for i in working]
+    if not cases:
+        pytest.skip("no operator here has two operands to differentiate")
+    entries = subsets(cases)
+    for (i, wrt), result in zip(entries, Batch(cases, entries).run()):
+        full = result_of(family, working[i])
+        for operand in wrt:
+            np.testing.assert_array_equal(result.gradients[operand], full.gradients[operand], err_msg=f"{cases[i].name}: operand {operand} of {wrt}")
+        record("gradients", "subsets of operands")
