@@ -1,9 +1,8 @@
 # amp_configure_runtime: options of what runs artifacts, which links neither MLIR nor LLVM nor protobuf.
 
 find_package(nlohmann_json REQUIRED)
-set(ZLIB_USE_STATIC_LIBS ON)
-find_package(ZLIB REQUIRED)
-set(ZLIB_USE_STATIC_LIBS OFF)
+# zlib goes into the library, so that it needs libc alone.
+find_library(AMP_ZLIB_ARCHIVE libz.a REQUIRED)
 
 function(amp_configure_runtime name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)

@@ -34,10 +34,14 @@ public:
 
 private:
   void restore(Extras &extras);
-  void checkGoal() const;
   bool isDone() const;
+  struct Outcome {
+    double loss, seconds;
+  };
   void step();
-  void runMicroSteps();
+  int64_t countMicroSteps() const;
+  Outcome runMicroSteps();
+  int64_t countEpochs() const;
   void advance();
   void arrange();
   std::string findCulprit() const;
@@ -49,8 +53,7 @@ private:
   std::unique_ptr<Session> session;
   std::unique_ptr<Dataset> data;
   Position position;
-  int64_t batches = 0, skippedBefore = 0;
-  bool resumed = false;
+  int64_t batches = 0;
   std::unique_ptr<StepLog> log;
   std::unique_ptr<Progress> progress;
   std::vector<StepRow> rows;
@@ -96,11 +99,11 @@ Trainer::Trainer(const Options &options) : options(options) {
 }
 
 void Trainer::restore(Extras &extras) {
-  resumed = !options.resume.empty();
   position.seed = options.seed.value_or(0);
   position.shuffled = !options.noShuffle;
   position.rows = data->getRows();
-  position.steps = session->getStats().iteration;
+  position.steps =
+      session->getStats().iteration / session->getManifest().accumulate;
   if (extras.empty())
     return;
   Position found = position;
@@ -129,7 +132,10 @@ void Trainer::restore(Extras &extras) {
 bool Trainer::isDone() const {
   if (options.steps)
     return position.steps >= *options.steps;
-  return position.epoch >= options.epochs.value_or(1);
+  // A window that would reach past the last epoch is left for a later run.
+  int64_t left =
+      (options.epochs.value_or(1) - position.epoch) * batches - position.batch;
+  return left < countMicroSteps();
 }
 
 /// Puts the data in the order of the current epoch.
@@ -148,16 +154,30 @@ void Trainer::advance() {
   arrange();
 }
 
-/// All micro-batches of one update, where the artifact has an entry for those
-/// before the last.
-void Trainer::runMicroSteps() {
-  const Manifest &manifest = session->getManifest();
-  if (manifest.findEntry(names::accumulateStep))
-    for (int64_t i = 1; i < manifest.accumulate; ++i) {
-      session->run(names::accumulateStep, data->getBatch(position.batch), {});
-      advance();
-    }
-  session->run(names::trainStep, data->getBatch(position.batch), {});
+/// Calls of the entry that the next update takes: with accumulation a window of
+/// them, less those a checkpoint has from the window it was saved in.
+int64_t Trainer::countMicroSteps() const {
+  int64_t window = session->getManifest().accumulate;
+  int64_t calls = session->getStats().iteration;
+  return window - (calls > 0 ? calls % window : 0);
+}
+
+/// All micro-batches of one update; the mean of their losses, and the time the
+/// entry took.
+Trainer::Outcome Trainer::runMicroSteps() {
+  using Clock = std::chrono::steady_clock;
+  int64_t count = countMicroSteps();
+  Outcome outcome = {0, 0};
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<Binding> batch = data->getBatch(position.batch);
+    Clock::time_point start = Clock::now();
+    session->run(names::trainStep, batch, {});
+    outcome.seconds +=
+        std::chrono::duration<double>(Clock::now() - start).count();
+    outcome.loss += session->getStats().loss / static_cast<double>(count);
+    advance();
+  }
+  return outcome;
 }
 
 static bool isFinite(const TensorInfo &tensor, const char *data) {
@@ -200,32 +220,33 @@ double Trainer::getLearningRate() const {
 }
 
 void Trainer::step() {
-  auto start = std::chrono::steady_clock::now();
   int64_t skippedBefore = session->getStats().skipped;
-  int64_t epoch = position.epoch;
-  runMicroSteps();
-  amp_stats stats = session->getStats();
   StepRow row;
+  row.epoch = position.epoch + 1;
+  Outcome outcome = runMicroSteps();
+  amp_stats stats = session->getStats();
   row.step = ++position.steps;
-  row.epoch = epoch + 1;
-  row.loss = stats.loss;
-  row.scale = stats.scale;
+  row.loss = outcome.loss;
+  // Without loss scaling the loss is multiplied by one.
+  row.scale = std::isnan(stats.scale) ? 1 : stats.scale;
   row.skipped = stats.found_inf || stats.skipped > skippedBefore;
   row.gradNorm = stats.grad_norm;
   row.lr = getLearningRate();
   row.applied = stats.applied;
   if (row.skipped)
     row.culprit = findCulprit();
-  row.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+  row.seconds = outcome.seconds;
   log->add(row);
-  int64_t epochs = options.steps ? (*options.steps + batches - 1) / batches
-                                 : options.epochs.value_or(1);
-  progress->show(row, epochs);
+  progress->show(row, countEpochs());
   if (!options.plot.empty())
     rows.push_back(row);
-  advance();
+}
+
+/// Epochs until the goal.
+int64_t Trainer::countEpochs() const {
+  int64_t window = session->getManifest().accumulate;
+  return options.steps ? (*options.steps * window + batches - 1) / batches
+                       : options.epochs.value_or(1);
 }
 
 void Trainer::save() {
@@ -246,6 +267,11 @@ void Trainer::finish() {
 }
 
 int Trainer::run() {
+  int64_t window = session->getManifest().accumulate;
+  if (isDone() && position.steps == 0 && batches < window)
+    fail(AMP_MISMATCH, "an update takes " + std::to_string(window) +
+                           " batches, the epochs have " +
+                           std::to_string(batches) + " each and end before");
   if (isDone())
     say(options, "nothing to do: " + std::to_string(position.steps) +
                      " steps and " + std::to_string(position.epoch) +

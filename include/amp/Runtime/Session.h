@@ -15,7 +15,7 @@ namespace amp::runtime {
 /// Names that both sides of the artifact know.
 namespace names {
 constexpr const char *trainStep = "train_step", *evalStep = "eval_step",
-                     *infer = "infer", *accumulateStep = "accumulate_step";
+                     *infer = "infer";
 constexpr const char *lr = "lr", *scale = "scaler.scale",
                      *applied = "train.applied_steps",
                      *iteration = "train.iteration", *skipped = "train.skipped",
