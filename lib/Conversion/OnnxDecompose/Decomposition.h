@@ -121,10 +121,16 @@ private:
 
 // The families, one file each.
 void addActivationRules(RuleTable &table);
+void addAttentionRules(RuleTable &table);
 void addContractionRules(RuleTable &table);
+void addEinsumRules(RuleTable &table);
 void addLossRules(RuleTable &table);
+void addMovementRules(RuleTable &table);
 void addNormalizationRules(RuleTable &table);
+void addRandomRules(RuleTable &table);
+void addRecurrentRules(RuleTable &table);
 void addReductionRules(RuleTable &table);
+void addResizeRules(RuleTable &table);
 void addSoftmaxRules(RuleTable &table);
 
 } // namespace amp::onnx

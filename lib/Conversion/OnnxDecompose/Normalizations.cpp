@@ -180,6 +180,26 @@ LogicalResult decomposeMeanVarianceNormalization(MeanVarianceNormalizationOp op,
   return success();
 }
 
+/// x / (bias + alpha / size sum(x x over neighbouring channels)) ^ beta
+LogicalResult decomposeLRN(LRNOp op, Decomposition &d) {
+  Value x = d.wide(0);
+  ArrayRef<int64_t> shape = getStaticShape(x);
+  int64_t size = op.getSize(), rank = shape.size();
+  SmallVector<int64_t> before(rank, 0), after(rank, 0);
+  before[1] = (size - 1) / 2;
+  after[1] = size - 1 - before[1];
+  Value squares = d.pad(d.mul(x, x), before, after), sum;
+  for (int64_t i = 0; i < size; ++i) {
+    Value part = d.slice(squares, {i}, {i + shape[1]}, {1});
+    sum = sum ? d.add(sum, part) : part;
+  }
+  double alpha = op.getAlpha().convertToFloat() / size;
+  Value base = d.addScalar(d.scale(sum, alpha), op.getBias().convertToFloat());
+  Value exponent = d.scalarLike(op.getBeta().convertToFloat(), x);
+  d.set(0, d.div(x, d.create("Pow", {base, exponent})));
+  return success();
+}
+
 } // namespace
 
 void amp::onnx::addNormalizationRules(RuleTable &table) {
@@ -187,6 +207,7 @@ void amp::onnx::addNormalizationRules(RuleTable &table) {
   table.add(decomposeGroupNormalization);
   table.add(decomposeInstanceNormalization);
   table.add(decomposeLayerNormalization);
+  table.add(decomposeLRN);
   table.add(decomposeLpNormalization);
   table.add(decomposeMeanVarianceNormalization);
   table.add(decomposeRMSNormalization);

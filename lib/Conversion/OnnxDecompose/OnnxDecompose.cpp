@@ -38,10 +38,16 @@ private:
 RuleTable buildTable() {
   RuleTable table;
   addActivationRules(table);
+  addAttentionRules(table);
   addContractionRules(table);
+  addEinsumRules(table);
   addLossRules(table);
+  addMovementRules(table);
   addNormalizationRules(table);
+  addRandomRules(table);
+  addRecurrentRules(table);
   addReductionRules(table);
+  addResizeRules(table);
   addSoftmaxRules(table);
   return table;
 }
