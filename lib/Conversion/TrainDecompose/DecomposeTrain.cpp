@@ -47,6 +47,8 @@ void DecomposeTrainPass::runOnOperation() {
   RewritePatternSet patterns(&getContext());
   populateLossPatterns(patterns);
   populateNormalizationPatterns(patterns);
+  populateOptimizerPatterns(patterns);
+  populateScalingPatterns(patterns);
   populateSeedPatterns(patterns);
   populateSoftmaxPatterns(patterns);
   if (toOnnx) {

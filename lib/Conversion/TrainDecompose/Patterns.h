@@ -16,6 +16,10 @@ namespace amp::train {
 void populateLossPatterns(mlir::RewritePatternSet &patterns);
 /// train.norm_gradient
 void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
+/// Optimizer updates
+void populateOptimizerPatterns(mlir::RewritePatternSet &patterns);
+/// The finite check, the multiplier and the update of the scale
+void populateScalingPatterns(mlir::RewritePatternSet &patterns);
 /// train.seed
 void populateSeedPatterns(mlir::RewritePatternSet &patterns);
 /// Softmax and LogSoftmax.

@@ -5,6 +5,66 @@
 
 include "mlir/Pass/PassBase.td"
 
+class Train_ConfigOption<string more = "">
+    : Option<"config", "config", "std::string", /*default=*/"\"\"",
+             "train.json, or JSON text that starts with a brace" # more>;
+
+def AddLossPass : Pass<"train-add-loss", "::mlir::func::FuncOp"> {
+  let summary = "Compute the configured loss as the first result of a function";
+  let description = [{
+    Builds the loss of the configuration out of named values (outputs, or any
+    value the file names) and label arguments, which are added where the function
+    has no argument of that name, in float32, as the rank-0 result `loss`. A loss
+    the model computes itself becomes that result. Arguments without a role are
+    inputs; other results are outputs, and those the configuration does not keep
+    are dropped.
+
+    ```mlir
+    func.func @f(%x: tensor<4x3xf32> {onnx.name = "x"}) -> (tensor<4x3xf32> {onnx.name = "logits"}) {
+      return %x : tensor<4x3xf32>
+    }
+    ```
+    becomes, with `{"softmax_cross_entropy": {"logits": "logits", "labels": "y"}}`,
+    ```mlir
+    func.func @f(%x: tensor<4x3xf32> {onnx.name = "x", train.role = "input"}, %y: tensor<4xi64> {onnx.name = "y", train.role = "label"})
+        -> (tensor<f32> {onnx.name = "loss", train.role = "loss"}, tensor<4x3xf32> {onnx.name = "logits", train.role = "output"}) {
+      %0 = onnx.SoftmaxCrossEntropyLoss(%x, %y) {onnx.name = "train.loss"} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
+      return %0, %x : tensor<f32>, tensor<4x3xf32>
+    }
+    ```
+  }];
+  let options = [Train_ConfigOption<>];
+  let dependentDialects = ["::amp::AmpDialect", "::amp::onnx::OnnxDialect",
+                           "::amp::train::TrainDialect"];
+}
+
+def AddOptimizerPass : Pass<"train-add-optimizer", "::mlir::func::FuncOp"> {
+  let summary = "Turn gradients into updated parameters and optimizer states";
+  let description = [{
+    Replaces the results of role `gradient` by the step that uses them: one
+    finite check with the sum of squares over all of them, one multiplier that
+    unscales and clips, one update operation per parameter, the update of the
+    loss scale, and the counters. States, counters and learning rates become
+    arguments with their initial values; what a step changes is a result that
+    aliases its argument. Results are ordered: loss, outputs, `found_inf`,
+    `grad_norm`, then the aliasing ones in the order of their arguments.
+
+    With `accumulate` above 1, gradients are summed in accumulators, and all the
+    above takes effect in every so many calls. A parameter that the loss does not
+    depend on is left as it is, with a warning.
+
+    ```mlir
+    func.func @f(%w: tensor<4xf32> {onnx.name = "w", train.role = "parameter"}) -> (tensor<f32> {train.role = "loss"}, tensor<4xf32> {train.of = "w", train.role = "gradient"})
+    ```
+    becomes a function with the further arguments `lr`, `momentum_buffer.w`,
+    `train.applied_steps`, ... and the results `found_inf`, `grad_norm`,
+    `next.w`, `next.momentum_buffer.w`, ...
+  }];
+  let options = [Train_ConfigOption<>];
+  let dependentDialects = ["::amp::AmpDialect", "::amp::onnx::OnnxDialect",
+                           "::amp::train::TrainDialect"];
+}
+
 def DifferentiatePass : Pass<"train-differentiate", "::mlir::func::FuncOp"> {
   let summary = "Append the gradients of the loss to a function's results";
   let description = [{
@@ -33,6 +93,84 @@ def DifferentiatePass : Pass<"train-differentiate", "::mlir::func::FuncOp"> {
     ListOption<"wrt", "wrt", "std::string",
                "Names of the arguments to differentiate by (default: those with role parameter)">
   ];
+  let dependentDialects = ["::amp::AmpDialect", "::amp::onnx::OnnxDialect",
+                           "::amp::train::TrainDialect"];
+}
+
+def FinalizeStepPass : Pass<"train-finalize-step", "::mlir::func::FuncOp"> {
+  let summary = "Drop unused arguments and name the function train_step";
+  let description = [{
+    The last touch to a training step: arguments that nothing uses go, the
+    numbers in `train.alias` follow, and the function is called `train_step`.
+
+    ```mlir
+    func.func @main(%unused: tensor<2xf32>, %w: tensor<4xf32>) -> (tensor<4xf32> {train.alias = 1 : i64}) {
+      %0 = onnx.Neg(%w) : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @train_step(%w: tensor<4xf32>) -> (tensor<4xf32> {train.alias = 0 : i64}) {
+      %0 = onnx.Neg(%w) : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+  }];
+}
+
+def LiftParametersPass : Pass<"train-lift-parameters", "::mlir::func::FuncOp"> {
+  let summary = "Make trainable initializers arguments of the function";
+  let description = [{
+    float32 initializers become arguments of role `parameter` that keep their
+    value as `train.init`: those whose whole name matches a pattern of
+    `trainable`, or, if there is none, those of rank 1 and more that a gradient
+    can flow into; never those that match a pattern of `frozen`.
+
+    BatchNormalization is switched to training mode: its running statistics
+    become arguments of role `buffer`, and their updated values, the variance
+    unbiased as in PyTorch, results that alias them. One whose running mean
+    matches `frozen` stays in inference mode. Signs of a model that was exported
+    for inference (folded normalization, Dropout that does nothing) are warned
+    about.
+
+    ```mlir
+    func.func @f(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+      %w = onnx.initializer dense<1.0> : tensor<4xf32> {onnx.outputs = ["w"]}
+      %0 = onnx.Mul(%x, %w) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+      return %0 : tensor<2x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32> {onnx.name = "w", train.init = dense<1.0> : tensor<4xf32>, train.role = "parameter"}) -> tensor<2x4xf32> {
+      %0 = onnx.Mul(%x, %w) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+      return %0 : tensor<2x4xf32>
+    }
+    ```
+  }];
+  let options = [Train_ConfigOption<" (default: all parameters)">];
+  let dependentDialects = ["::amp::AmpDialect", "::amp::onnx::OnnxDialect",
+                           "::amp::train::TrainDialect"];
+}
+
+def ScaleLossPass : Pass<"train-scale-loss", "::mlir::func::FuncOp"> {
+  let summary = "Start backward from the loss scale";
+  let description = [{
+    Replaces `train.seed` by the argument `scaler.scale` (role `scaler_state`),
+    or by 1 without loss scaling; divided by `accumulate` where gradients are
+    accumulated, as users of PyTorch divide the loss. The loss itself is not
+    scaled, and the scale never passes through a half type.
+
+    ```mlir
+    %0 = train.seed : tensor<f32>
+    ```
+    becomes a use of
+    ```mlir
+    %scale: tensor<f32> {onnx.name = "scaler.scale", train.init = dense<65536.0> : tensor<f32>, train.role = "scaler_state"}
+    ```
+  }];
+  let options = [Train_ConfigOption<>];
   let dependentDialects = ["::amp::AmpDialect", "::amp::onnx::OnnxDialect",
                            "::amp::train::TrainDialect"];
 }

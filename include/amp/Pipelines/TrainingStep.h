@@ -1,0 +1,24 @@
+//===- TrainingStep.h - The training step pipeline ------------------------===//
+//
+// From a float32 model and train.json to one function that is a training step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_PIPELINES_TRAININGSTEP_H
+#define AMP_PIPELINES_TRAININGSTEP_H
+
+#include "amp/Dialect/Train/Config/TrainingConfig.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace amp {
+
+/// Appends the passes from an imported model to `train_step`.
+void buildTrainingStepPipeline(mlir::OpPassManager &pm,
+                               const train::TrainingConfig &config);
+
+/// Registers `--build-training-step=config=train.json`.
+void registerTrainingStepPipeline();
+
+} // namespace amp
+
+#endif // AMP_PIPELINES_TRAININGSTEP_H

@@ -1,0 +1,88 @@
+//===- TrainingStep.cpp - The training step pipeline ----------------------===//
+//
+// The only place that says in which order a step is built.
+//
+//===----------------------------------------------------------------------===//
+
+#include "amp/Pipelines/TrainingStep.h"
+#include "amp/Dialect/Train/Transforms/Passes.h"
+#include "amp/Pipelines/Autocast.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace amp;
+using namespace amp::train;
+
+static void addAutocast(OpPassManager &pm, const AutocastConfig &autocast) {
+  AutocastPipelineOptions options;
+  options.dtype = autocast.dtype;
+  options.policy = autocast.policy;
+  options.allow = ArrayRef(autocast.allow);
+  options.deny = ArrayRef(autocast.deny);
+  // Named so by train-add-loss.
+  std::vector<std::string> pins = autocast.pin;
+  pins.push_back("train\\.loss\\..*=f32");
+  options.pin = ArrayRef(pins);
+  options.pinSlot = ArrayRef(autocast.pinSlot);
+  options.lossyConstants = autocast.lossyConstants;
+  buildAutocastPipeline(pm, options);
+}
+
+void amp::buildTrainingStepPipeline(OpPassManager &pm,
+                                    const TrainingConfig &config) {
+  OpPassManager &step = pm.nest<func::FuncOp>();
+  // The model becomes a function of its state, with a loss.
+  step.addPass(createLiftParametersPass({config.source}));
+  step.addPass(createAddLossPass({config.source}));
+  // Before differentiation: backward then runs in forward's precision.
+  if (config.autocast)
+    addAutocast(pm, *config.autocast);
+  OpPassManager &update = pm.nest<func::FuncOp>();
+  update.addPass(createDifferentiatePass());
+  update.addPass(createScaleLossPass({config.source}));
+  update.addPass(createAddOptimizerPass({config.source}));
+  // What the rules wrote down twice or for nobody goes; then what only that
+  // used.
+  update.addPass(createCanonicalizerPass());
+  update.addPass(createCSEPass());
+  update.addPass(createFinalizeStepPass());
+}
+
+namespace {
+
+struct TrainingStepOptions : PassPipelineOptions<TrainingStepOptions> {
+  Option<std::string> config{
+      *this, "config",
+      llvm::cl::desc("train.json, or JSON text that starts with a brace")};
+};
+
+} // namespace
+
+/// The options as the command line gives them; fails with a diagnostic.
+static LogicalResult
+addFromText(OpPassManager &pm, StringRef text,
+            function_ref<LogicalResult(const Twine &)> error) {
+  TrainingStepOptions options;
+  if (failed(options.parseFromString(text)))
+    return failure();
+  if (options.config.empty())
+    return error("needs config=train.json");
+  llvm::Expected<TrainingConfig> config = TrainingConfig::load(options.config);
+  if (!config)
+    return error(llvm::toString(config.takeError()));
+  buildTrainingStepPipeline(pm, *config);
+  return success();
+}
+
+void amp::registerTrainingStepPipeline() {
+  registerPassPipeline(
+      "build-training-step",
+      "Turn a float32 model and train.json into a whole training step",
+      addFromText,
+      [](function_ref<void(const mlir::detail::PassOptions &)> handle) {
+        handle(TrainingStepOptions());
+      });
+}
