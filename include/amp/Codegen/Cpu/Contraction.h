@@ -13,14 +13,18 @@
 
 namespace amp::cpu {
 
-/// Adds the emitters of `train.matmul`.
+/// Adds the emitters of `train.matmul`, Conv, ConvTranspose,
+/// `train.conv_input_gradient` and `train.conv_weight_gradient`.
 ///
-/// A sum over k is one chain of fused multiply-adds in ascending k, in f32 for
-/// f32 and f16 operands and in f64 for f64: its bits depend on the operands
-/// only, not on threads, tiles or the processor. Products of bf16 use
-/// vdpbf16ps where `target` has it: two products are added before they meet the
-/// chain, and f32 subnormals count as zero there; elsewhere bf16 is widened and
-/// summed like f32. NaN and infinity propagate as IEEE says.
+/// A sum is one chain of fused multiply-adds in a fixed order (ascending k;
+/// channels, then taps; images, then windows), in f32 for f32 and half operands
+/// and in f64 for f64: its bits depend on the operands only, not on threads,
+/// tiles or the processor. Products of bf16 matrices use vdpbf16ps where
+/// `target` has it: two products are added before they meet the chain, and f32
+/// subnormals count as zero there; elsewhere bf16 is widened and summed like
+/// f32. A bias is added to the sum before the one rounding to a half type. NaN
+/// and infinity propagate as IEEE says; padding contributes zero times a
+/// weight.
 void registerContractionKernels(KernelRegistry &registry,
                                 const CpuTarget &target);
 

@@ -134,6 +134,19 @@ Value Code::allocate(int64_t size, Type element) {
       number(size), /*alignment=*/64);
 }
 
+Value Code::table(ArrayRef<int64_t> numbers) {
+  Type i64 = builder.getI64Type();
+  Value table = allocate(std::max<size_t>(1, numbers.size()), i64);
+  for (auto [i, value] : llvm::enumerate(numbers))
+    store(number(value), at(table, i, i64));
+  return table;
+}
+
+Value Code::lookUp(Value table, Value index) {
+  Type i64 = builder.getI64Type();
+  return load(at(table, index, i64), i64);
+}
+
 void Code::loop(Value lo, Value hi, int64_t step,
                 llvm::function_ref<void(Value)> body) {
   loop(lo, hi, step, {}, [&](Value index, ValueRange) {

@@ -55,6 +55,10 @@ public:
   /// start of a kernel.
   mlir::Value allocate(int64_t size, mlir::Type element);
 
+  /// A small table of numbers, in memory of this call.
+  mlir::Value table(llvm::ArrayRef<int64_t> numbers);
+  mlir::Value lookUp(mlir::Value table, mlir::Value index);
+
   void loop(mlir::Value lo, mlir::Value hi, int64_t step,
             llvm::function_ref<void(mlir::Value index)> body);
   /// A loop that hands `values` from one turn to the next.

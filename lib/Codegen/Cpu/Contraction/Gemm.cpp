@@ -352,26 +352,6 @@ static void preferRow(GemmProblem &problem, KernelOperand &a,
   std::swap(a, b);
 }
 
-static KernelOperand addPack(KernelCalls &calls, const Arithmetic &arithmetic,
-                             const MatrixView &view, const PackedMatrix &packed,
-                             KernelOperand from, KernelModule &kernels) {
-  KernelOperand to = KernelOperand::scratch(calls.scratch.size());
-  calls.scratch.push_back(view.batches * packed.batchUnits *
-                          arithmetic.unitBytes());
-  auto kernel =
-      kernels.getOrCreate(getPackKey(arithmetic, view, packed), "pack", 2,
-                          [&](ImplicitLocOpBuilder &builder, ValueRange buffers,
-                              Value lo, Value hi) {
-                            Code code(builder);
-                            emitPack(code, arithmetic, view, packed, buffers[0],
-                                     buffers[1], lo, hi);
-                          });
-  int64_t iterations = countPackIterations(arithmetic, view);
-  if (iterations != 0)
-    calls.calls.push_back({kernel, {from, to}, iterations, /*grain=*/1});
-  return to;
-}
-
 KernelCalls amp::cpu::emitGemm(GemmProblem problem, KernelOperand a,
                                KernelOperand b, KernelOperand c,
                                const CpuTarget &target, KernelModule &kernels) {

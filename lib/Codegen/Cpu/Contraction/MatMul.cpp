@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Convolution.h"
 #include "Gemm.h"
 #include "amp/Codegen/Cpu/Contraction.h"
 #include "amp/Dialect/Train/IR/TrainDialect.h"
@@ -67,4 +68,5 @@ void amp::cpu::registerContractionKernels(KernelRegistry &registry,
                [target](Operation *op, KernelModule &kernels) {
                  return emitMatMul(cast<train::MatMulOp>(op), target, kernels);
                });
+  registerConvolutionKernels(registry, target);
 }

@@ -34,15 +34,15 @@ PackedMatrix PackedMatrix::paddedRows(const Arithmetic &arithmetic,
   return {0, units, stride, view.rows * stride};
 }
 
-int64_t amp::cpu::countPackIterations(const Arithmetic &arithmetic,
-                                      const MatrixView &view) {
+static int64_t countPackIterations(const Arithmetic &arithmetic,
+                                   const MatrixView &view) {
   return view.batches * llvm::divideCeil(view.rows, lanes) *
          llvm::divideCeil(arithmetic.countUnits(view.depth), chunkUnits);
 }
 
-std::string amp::cpu::getPackKey(const Arithmetic &arithmetic,
-                                 const MatrixView &view,
-                                 const PackedMatrix &packed) {
+static std::string getPackKey(const Arithmetic &arithmetic,
+                              const MatrixView &view,
+                              const PackedMatrix &packed) {
   std::string types;
   llvm::raw_string_ostream(types) << arithmetic.source << arithmetic.unit;
   return llvm::formatv("pack {0} {1}x{2}+{3} {4}x{5}+{6},{7}", types,
@@ -225,9 +225,31 @@ void Packer::emitIteration(Value index) {
   });
 }
 
-void amp::cpu::emitPack(Code &code, const Arithmetic &arithmetic,
-                        const MatrixView &view, const PackedMatrix &packed,
-                        Value from, Value to, Value lo, Value hi) {
+static void emitPack(Code &code, const Arithmetic &arithmetic,
+                     const MatrixView &view, const PackedMatrix &packed,
+                     Value from, Value to, Value lo, Value hi) {
   Packer packer(code, arithmetic, view, packed, from, to);
   code.loop(lo, hi, 1, [&](Value index) { packer.emitIteration(index); });
+}
+
+KernelOperand amp::cpu::addPack(KernelCalls &calls,
+                                const Arithmetic &arithmetic,
+                                const MatrixView &view,
+                                const PackedMatrix &packed, KernelOperand from,
+                                KernelModule &kernels) {
+  KernelOperand to = KernelOperand::scratch(calls.scratch.size());
+  calls.scratch.push_back(view.batches * packed.batchUnits *
+                          arithmetic.unitBytes());
+  auto kernel =
+      kernels.getOrCreate(getPackKey(arithmetic, view, packed), "pack", 2,
+                          [&](ImplicitLocOpBuilder &builder, ValueRange buffers,
+                              Value lo, Value hi) {
+                            Code code(builder);
+                            emitPack(code, arithmetic, view, packed, buffers[0],
+                                     buffers[1], lo, hi);
+                          });
+  int64_t iterations = countPackIterations(arithmetic, view);
+  if (iterations != 0)
+    calls.calls.push_back({kernel, {from, to}, iterations, /*grain=*/1});
+  return to;
 }

@@ -41,18 +41,10 @@ struct PackedMatrix {
   bool isPanels() const { return panelRows != 0; }
 };
 
-/// The parallel iterations of a pack: each does 16 rows and some depth.
-int64_t countPackIterations(const Arithmetic &arithmetic,
-                            const MatrixView &view);
-
-/// Prints the iterations [lo, hi) of a pack of `from` to `to`.
-void emitPack(Code &code, const Arithmetic &arithmetic, const MatrixView &view,
-              const PackedMatrix &packed, mlir::Value from, mlir::Value to,
-              mlir::Value lo, mlir::Value hi);
-
-/// The key of the kernel that `emitPack` prints.
-std::string getPackKey(const Arithmetic &arithmetic, const MatrixView &view,
-                       const PackedMatrix &packed);
+/// Adds the call that rearranges `from` into a new scratch buffer.
+KernelOperand addPack(KernelCalls &calls, const Arithmetic &arithmetic,
+                      const MatrixView &view, const PackedMatrix &packed,
+                      KernelOperand from, KernelModule &kernels);
 
 } // namespace amp::cpu
 
