@@ -87,22 +87,6 @@ Value Accumulation::finish(Emitter &e, Value x) const {
   return e.roundTo(getElementTypeOrSelf(op->getResult(0).getType()), x);
 }
 
-SmallVector<Value> amp::cpu::emitCarryingLoop(
-    ImplicitLocOpBuilder &b, Value lo, Value hi, int64_t step,
-    SmallVector<Value> carried,
-    function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
-  Value stepValue = arith::ConstantOp::create(b, b.getI64IntegerAttr(step));
-  auto loop = scf::ForOp::create(b, lo, hi, stepValue, carried);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> next =
-      body(loop.getInductionVar(),
-           llvm::to_vector_of<Value>(loop.getRegionIterArgs()));
-  if (!carried.empty())
-    scf::YieldOp::create(b, next);
-  return llvm::to_vector_of<Value>(loop.getResults());
-}
-
 //===----------------------------------------------------------------------===//
 // ColumnReducer
 //===----------------------------------------------------------------------===//

@@ -138,23 +138,14 @@ KernelCall GroupCode::makeCall(KernelModule &kernels, StringRef printer,
 // Code
 //===----------------------------------------------------------------------===//
 
-Value GroupCode::getAddress(Emitter &e, const Use &use,
-                            ArrayRef<Value> point) const {
-  Value address;
-  for (auto [index, stride] : llvm::zip(point, use.access.strides)) {
-    if (stride == 0)
-      continue;
-    Value part = stride == 1 ? index : e.muli(index, e.i64(stride));
-    address = address ? e.addi(address, part) : part;
-  }
-  if (!address)
-    return e.i64(use.access.offset);
-  return use.access.offset ? e.addi(address, e.i64(use.access.offset))
-                           : address;
+/// The address of `use` at `point`.
+static Value getAddress(Emitter &e, const plan::Access &access,
+                        ArrayRef<Value> point) {
+  return emitAddress(e, point, access.strides, access.offset);
 }
 
 Value GroupCode::load(Emitter &e, const Use &use, ArrayRef<Value> point) {
-  Value buffer = buffers[use.buffer], address = getAddress(e, use, point);
+  Value buffer = buffers[use.buffer], address = getAddress(e, use.access, point);
   int64_t stride = use.access.strides.empty() ? 0 : use.access.strides.back();
   if (!e.vector() || stride == 0)
     return e.loadScalar(buffer, address, use.elementType);
@@ -203,49 +194,11 @@ void GroupCode::emitOp(Emitter &e, Operation *op, ArrayRef<Value> point,
 void GroupCode::storeOutput(Emitter &e, Value output, Value value,
                             ArrayRef<Value> point) {
   const Use &use = uses[useOf.find({output.getDefiningOp(), output})->second];
-  e.store(value, buffers[use.buffer], getAddress(e, use, point),
+  e.store(value, buffers[use.buffer], getAddress(e, use.access, point),
           use.elementType);
 }
 
 Value GroupCode::loadOutput(Emitter &e, Value output, ArrayRef<Value> point) {
   return load(e, uses[useOf.find({output.getDefiningOp(), output})->second],
               point);
-}
-
-SmallVector<Value> amp::cpu::delinearize(Emitter &e, Value linear,
-                                         ArrayRef<int64_t> sizes) {
-  SmallVector<Value> indices(sizes.size());
-  for (size_t d = sizes.size(); d-- > 0;) {
-    Value size = e.i64(sizes[d]);
-    if (d == 0) {
-      indices[d] = linear;
-      break;
-    }
-    indices[d] = arith::RemUIOp::create(e.b(), linear, size);
-    linear = arith::DivUIOp::create(e.b(), linear, size);
-  }
-  return indices;
-}
-
-void amp::cpu::emitLoop(ImplicitLocOpBuilder &b, Value lo, Value hi,
-                        int64_t step, function_ref<void(Value)> body) {
-  Value stepValue = arith::ConstantOp::create(b, b.getI64IntegerAttr(step));
-  auto loop = scf::ForOp::create(b, lo, hi, stepValue);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
-void amp::cpu::emitColumns(Emitter &e, int64_t n,
-                           function_ref<void(Value)> body) {
-  int64_t step = e.vector() ? lanes : 1, whole = n / step * step;
-  if (whole == step)
-    body(e.i64(0));
-  else if (whole)
-    emitLoop(e.b(), e.i64(0), e.i64(whole), step, body);
-  if (whole == n)
-    return;
-  e.setMask(n - whole);
-  body(e.i64(whole));
-  e.setMask(lanes);
 }

@@ -9,6 +9,7 @@
 #define AMP_CODEGEN_CPU_GROUPCODE_H
 
 #include "Elementwise.h"
+#include "PointLoops.h"
 #include "amp/Codegen/Plan/Fusion.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -85,8 +86,6 @@ private:
 
   void addOperand(mlir::Operation *op, mlir::Value operand);
   unsigned addUse(mlir::Operation *op, mlir::Value value);
-  mlir::Value getAddress(Emitter &e, const Use &use,
-                         llvm::ArrayRef<mlir::Value> point) const;
   mlir::Value load(Emitter &e, const Use &use,
                    llvm::ArrayRef<mlir::Value> point);
 
@@ -102,19 +101,6 @@ private:
   plan::CollapsedSpace space;
   llvm::SmallVector<mlir::Value> buffers;
 };
-
-/// Calls `body(j)` for the elements [0, n) of the innermost loop: all lanes,
-/// then the tail under a mask; one by one if `e` is no vector.
-void emitColumns(Emitter &e, int64_t n,
-                 llvm::function_ref<void(mlir::Value)> body);
-
-/// The indices of loops of `sizes` at position `linear` of their product.
-llvm::SmallVector<mlir::Value> delinearize(Emitter &e, mlir::Value linear,
-                                           llvm::ArrayRef<int64_t> sizes);
-
-/// A loop over [lo, hi).
-void emitLoop(mlir::ImplicitLocOpBuilder &b, mlir::Value lo, mlir::Value hi,
-              int64_t step, llvm::function_ref<void(mlir::Value)> body);
 
 /// One reduction while a loop runs: how values combine.
 class Accumulation {
@@ -161,14 +147,6 @@ private:
   int64_t n, unroll;
   llvm::ArrayRef<Accumulation> reductions;
 };
-
-/// A loop over [lo, hi) that carries values.
-llvm::SmallVector<mlir::Value>
-emitCarryingLoop(mlir::ImplicitLocOpBuilder &b, mlir::Value lo, mlir::Value hi,
-                 int64_t step, llvm::SmallVector<mlir::Value> carried,
-                 llvm::function_ref<llvm::SmallVector<mlir::Value>(
-                     mlir::Value, llvm::SmallVector<mlir::Value>)>
-                     body);
 
 // Printers (MapKernel.cpp, RowsKernel.cpp, ReduceKernel.cpp).
 KernelCalls emitMapKernel(const plan::Group &group, KernelModule &kernels,
