@@ -16,6 +16,10 @@ static constexpr const char *fingerprintKey = "fingerprint",
                             *formatKey = "format", *versionKey = "version",
                             *configKey = "config", *fixedKey = "fixed_hyper";
 static constexpr const char *formatName = "amp-mlir-checkpoint-1";
+/// What may be in a checkpoint besides the state of the artifact.
+static constexpr const char *extraKeys[] = {extras::epoch,    extras::batch,
+                                            extras::steps,    extras::rows,
+                                            extras::shuffled, extras::dataSeed};
 /// npz has no place for metadata; this array holds it as JSON text.
 static constexpr const char *metadataArray = "__metadata__";
 
@@ -271,18 +275,17 @@ void Loader::matchHypers() {
   }
 }
 
-/// What is left may be the driver's: whole numbers under "train." or "rng.".
+/// What is left may be the driver's.
 void Loader::matchExtras() {
-  for (auto item = unused.begin(); item != unused.end();) {
-    const Array &array = *item->second;
-    bool ours = startsWith(array.name, trainPrefix) ||
-                startsWith(array.name, rngPrefix);
-    if (!ours || array.dtype != DType::I64 || !array.shape.empty()) {
-      ++item;
+  for (const char *key : extraKeys) {
+    const Array *array = take(key);
+    if (!array)
       continue;
-    }
-    std::memcpy(&extras[array.name], array.data, sizeof(int64_t));
-    item = unused.erase(item);
+    if (array->dtype != DType::I64 || !array->shape.empty())
+      wrong.add(std::string(key) + " (" + array->describe() +
+                " instead of i64[])");
+    else
+      std::memcpy(&extras[key], array->data, sizeof(int64_t));
   }
 }
 

@@ -115,6 +115,8 @@ static EntryInfo readEntry(const JsonCursor &cursor, size_t numTensors) {
       static_cast<size_t>(cursor.get("workspace").getInteger(0, largest));
   JsonCursor ids = cursor.get("tensors");
   ids.getArray();
+  if (ids.size() == 0)
+    ids.reject("entry " + quote(entry.name) + " has no tensors");
   std::set<size_t> seen;
   for (size_t i = 0; i < ids.size(); ++i) {
     JsonCursor element = ids.at(i);

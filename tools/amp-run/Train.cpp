@@ -18,12 +18,12 @@ struct Position {
 
   /// Calls `visit` with every field and its key.
   template <typename Visit> void forEach(Visit visit) {
-    visit("train.epoch", epoch);
-    visit("train.batch", batch);
-    visit("train.steps", steps);
-    visit("train.rows", rows);
-    visit("train.shuffled", shuffled);
-    visit("rng.data_seed", seed);
+    visit(extras::epoch, epoch);
+    visit(extras::batch, batch);
+    visit(extras::steps, steps);
+    visit(extras::rows, rows);
+    visit(extras::shuffled, shuffled);
+    visit(extras::dataSeed, seed);
   }
 };
 

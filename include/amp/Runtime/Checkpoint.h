@@ -10,9 +10,13 @@
 
 namespace amp::runtime {
 
-/// Whole numbers of whoever drives the session (position in the data, seed),
-/// kept in a checkpoint under "train.<name>" and "rng.<name>".
+/// Where a run of amp-run is in its data: whole numbers by key.
 using Extras = std::map<std::string, int64_t>;
+namespace extras {
+constexpr const char *epoch = "train.epoch", *batch = "train.batch",
+                     *steps = "train.steps", *rows = "train.rows",
+                     *shuffled = "train.shuffled", *dataSeed = "rng.data_seed";
+} // namespace extras
 
 /// The key of a state tensor: "model.<name>", "optimizer.<name>", ...
 std::string getCheckpointKey(const TensorInfo &tensor);
