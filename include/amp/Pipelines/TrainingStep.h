@@ -12,9 +12,11 @@
 
 namespace amp {
 
-/// Appends the passes from an imported model to `train_step`.
+/// Appends the passes from an imported model to `train_step`. `bind` gives
+/// symbolic dimensions their sizes, as name=size.
 void buildTrainingStepPipeline(mlir::OpPassManager &pm,
-                               const train::TrainingConfig &config);
+                               const train::TrainingConfig &config,
+                               llvm::ArrayRef<std::string> bind = {});
 
 /// Registers `--build-training-step=config=train.json`.
 void registerTrainingStepPipeline();

@@ -19,8 +19,8 @@ using namespace amp::train;
 
 namespace {
 
-/// Whether `value` may have a cotangent: float tensors, and what is not known to
-/// be something else.
+/// Whether `value` may have a cotangent: float tensors, and what is not known
+/// to be something else.
 bool mayCarryGradient(Value value) {
   auto type = dyn_cast<TensorType>(value.getType());
   return !type || isa<FloatType>(type.getElementType());
