@@ -35,6 +35,6 @@
 //--- model.mlir
 func.func @model(%x: tensor<?x3xf32, #onnx.dims<"N", "">> {onnx.name = "x"}) -> (tensor<?x2xf32> {onnx.name = "y"}) {
   %w = onnx.initializer dense<1.0> : tensor<3x2xf32> {onnx.outputs = ["w"]}
-  %0 = onnx.MatMul(%x, %w) : (tensor<?x3xf32, #onnx.dims<"N", "">>, tensor<3x2xf32>) -> tensor<?x2xf32>
+  %0 = onnx.MatMul(%x, %w) {onnx.name = "a"} : (tensor<?x3xf32, #onnx.dims<"N", "">>, tensor<3x2xf32>) -> tensor<?x2xf32>
   return %0 : tensor<?x2xf32>
 }
