@@ -13,6 +13,7 @@
 #include "amp/Dialect/Onnx/Transforms/Passes.h"
 #include "amp/Dialect/Train/Transforms/Passes.h"
 #include "amp/Pipelines/Autocast.h"
+#include "amp/Pipelines/Lower.h"
 #include "amp/Pipelines/TrainingStep.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -25,6 +26,7 @@ inline void registerAllPasses() {
   train::registerTrainPasses();
   train::registerTrainDecomposePasses();
   registerAutocastPipeline();
+  registerLowerPipelines();
   registerTrainingStepPipeline();
   mlir::registerTransformsPasses();
 }

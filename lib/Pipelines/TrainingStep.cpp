@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "amp/Pipelines/TrainingStep.h"
-#include "amp/Dialect/Onnx/Transforms/Passes.h"
 #include "amp/Dialect/Train/Transforms/Passes.h"
 #include "amp/Pipelines/Autocast.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,15 +16,17 @@ using namespace mlir;
 using namespace amp;
 using namespace amp::train;
 
-static void addAutocast(OpPassManager &pm, const AutocastConfig &autocast) {
+void amp::addAutocast(OpPassManager &pm, const AutocastConfig &autocast,
+                      bool hasLoss) {
   AutocastPipelineOptions options;
   options.dtype = autocast.dtype;
   options.policy = autocast.policy;
   options.allow = ArrayRef(autocast.allow);
   options.deny = ArrayRef(autocast.deny);
-  // Named so by train-add-loss.
   std::vector<std::string> pins = autocast.pin;
-  pins.push_back("train\\.loss\\..*=f32");
+  // Named so by train-add-loss.
+  if (hasLoss)
+    pins.push_back("train\\.loss\\..*=f32");
   options.pin = ArrayRef(pins);
   options.pinSlot = ArrayRef(autocast.pinSlot);
   options.lossyConstants = autocast.lossyConstants;
@@ -33,19 +34,14 @@ static void addAutocast(OpPassManager &pm, const AutocastConfig &autocast) {
 }
 
 void amp::buildTrainingStepPipeline(OpPassManager &pm,
-                                    const TrainingConfig &config,
-                                    ArrayRef<std::string> bind) {
+                                    const TrainingConfig &config) {
   OpPassManager &step = pm.nest<func::FuncOp>();
-  // Gradients need static shapes.
-  onnx::BindDimsPassOptions dims;
-  dims.bind.assign(bind.begin(), bind.end());
-  step.addPass(onnx::createBindDimsPass(dims));
   // The model becomes a function of its state, with a loss.
   step.addPass(createLiftParametersPass({config.source}));
   step.addPass(createAddLossPass({config.source}));
   // Before differentiation: backward then runs in forward's precision.
   if (config.autocast)
-    addAutocast(pm, *config.autocast);
+    addAutocast(pm, *config.autocast, /*hasLoss=*/true);
   OpPassManager &update = pm.nest<func::FuncOp>();
   update.addPass(createDifferentiatePass());
   update.addPass(createScaleLossPass({config.source}));
@@ -63,9 +59,6 @@ struct TrainingStepOptions : PassPipelineOptions<TrainingStepOptions> {
   Option<std::string> config{
       *this, "config",
       llvm::cl::desc("train.json, or JSON text that starts with a brace")};
-  ListOption<std::string> bind{
-      *this, "bind",
-      llvm::cl::desc("Sizes of symbolic dimensions, as name=size")};
 };
 
 } // namespace
@@ -82,7 +75,7 @@ addFromText(OpPassManager &pm, StringRef text,
   llvm::Expected<TrainingConfig> config = TrainingConfig::load(options.config);
   if (!config)
     return error(llvm::toString(config.takeError()));
-  buildTrainingStepPipeline(pm, *config, llvm::to_vector(options.bind));
+  buildTrainingStepPipeline(pm, *config);
   return success();
 }
 

@@ -19,14 +19,20 @@ struct FeatureRow {
 
 /// Features that Linux spells otherwise. All others are the same but for
 /// underscores, dots and dashes.
-static constexpr FeatureRow featureRows[] = {
-    {"64bit", "lm"},         {"crc32", "sse4_2"},
-    {"evex512", "avx512f"},  {"lzcnt", "abm"},
-    {"pclmul", "pclmulqdq"}, {"prfchw", "3dnowprefetch"},
-    {"rdrnd", "rdrand"},     {"sahf", "lahf_lm"},
-    {"sha", "sha_ni"},       {"sse3", "pni"},
-    {"x87", "fpu"},          {"xsavec", "xsavec"},
-    {"amx-tile", "amx_tile"}};
+static constexpr FeatureRow featureRows[] = {{"64bit", "lm"},
+                                             {"bmi", "bmi1"},
+                                             {"crc32", "sse4_2"},
+                                             {"evex512", "avx512f"},
+                                             {"lzcnt", "abm"},
+                                             {"pclmul", "pclmulqdq"},
+                                             {"prfchw", "3dnowprefetch"},
+                                             {"rdrnd", "rdrand"},
+                                             {"sahf", "lahf_lm"},
+                                             {"sha", "sha_ni"},
+                                             {"sse3", "pni"},
+                                             {"x87", "fpu"},
+                                             {"xsavec", "xsavec"},
+                                             {"amx-tile", "amx_tile"}};
 
 static std::string normalize(std::string_view name) {
   std::string text;

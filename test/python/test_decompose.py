@@ -130,7 +130,8 @@ def test_half_rounds_once(folder, tmp_path):
     _freeze(model, feeds)
     feeds = {name: value.astype(np.float16) if value.dtype == np.float32 else value for name, value in feeds.items()}
     wide = {name: value.astype(np.float32) if value.dtype == np.float16 else value for name, value in feeds.items()}
-    expected = _run(model, wide)
+    # ONNX Runtime rounds the output's size before it aligns corners.
+    expected = engines.run_reference(model, wide) if "align_corners" in folder.name else _run(model, wide)
     narrow = _narrow(model)
     results = _run(_decompose(narrow, tmp_path), feeds)
     for output in narrow.graph.output:

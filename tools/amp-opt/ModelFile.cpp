@@ -8,6 +8,7 @@
 #include "ModelFile.h"
 #include "ForeignFile.h"
 #include "amp/Frontend/Onnx/ImportOnnx.h"
+#include "amp/Frontend/ReadModel.h"
 #include "amp/Support/AtomicFile.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/AsmState.h"
@@ -39,38 +40,6 @@ FileKind kindOfName(StringRef path) {
       .Case(".onnx", FileKind::Onnx)
       .Case(".mlirbc", FileKind::Bytecode)
       .Default(FileKind::Text);
-}
-
-/// Prints diagnostics of modules that have no source text: `file: node 'x':
-/// error: message`.
-LogicalResult printDiagnostic(StringRef file, Diagnostic &diagnostic) {
-  llvm::raw_ostream &os = llvm::errs();
-  auto severity = [](DiagnosticSeverity value) -> StringRef {
-    switch (value) {
-    case DiagnosticSeverity::Note:
-      return "note";
-    case DiagnosticSeverity::Warning:
-      return "warning";
-    case DiagnosticSeverity::Error:
-      return "error";
-    case DiagnosticSeverity::Remark:
-      return "remark";
-    }
-    llvm_unreachable("unknown severity");
-  };
-  auto print = [&](Diagnostic &one) {
-    std::string message = one.str();
-    os << file << ": ";
-    // A message that starts with a quoted name says itself where it belongs.
-    auto name = one.getLocation()->findInstanceOf<NameLoc>();
-    if (name && message.front() != '\'')
-      os << name.getName().getValue() << ": ";
-    os << severity(one.getSeverity()) << ": " << message << '\n';
-  };
-  print(diagnostic);
-  for (Diagnostic &note : diagnostic.getNotes())
-    print(note);
-  return success();
 }
 
 OwningOpRef<ModuleOp> parseText(std::unique_ptr<llvm::MemoryBuffer> buffer,

@@ -12,11 +12,14 @@
 
 namespace amp {
 
-/// Appends the passes from an imported model to `train_step`. `bind` gives
-/// symbolic dimensions their sizes, as name=size.
+/// Appends autocast as train.json configures it; the loss, if the graph has one,
+/// stays float32.
+void addAutocast(mlir::OpPassManager &pm,
+                 const train::AutocastConfig &autocast, bool hasLoss);
+
+/// Appends the passes from an imported model to `train_step`.
 void buildTrainingStepPipeline(mlir::OpPassManager &pm,
-                               const train::TrainingConfig &config,
-                               llvm::ArrayRef<std::string> bind = {});
+                               const train::TrainingConfig &config);
 
 /// Registers `--build-training-step=config=train.json`.
 void registerTrainingStepPipeline();

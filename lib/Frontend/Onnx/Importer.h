@@ -11,7 +11,6 @@
 #include "Tensors.h"
 #include "amp/Dialect/Onnx/IR/OnnxDialect.h"
 #include "amp/Dialect/Onnx/Inference/TypeInference.h"
-#include "amp/Onnx/Opset/Opset.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -80,7 +79,7 @@ private:
   mlir::LogicalResult verifyModule();
   void tellCounts();
 
-  // Graphs.cpp: graphs. Declarations.cpp: what they declare.
+  // Graphs.cpp: graphs and what they declare.
   mlir::LogicalResult importMainGraph(StringRef bytes);
   mlir::LogicalResult
   importInputs(const GraphSpine &graph, Scope &scope, mlir::Block *entry,
@@ -123,7 +122,6 @@ private:
 
   // Nodes.cpp: nodes.
   mlir::LogicalResult importNode(const NodeSpine &node, Scope &scope);
-  bool needsRaising(StringRef opType);
   mlir::FailureOr<Fit> importRaised(const NodeSpine &node, Scope &scope);
   mlir::FailureOr<Fit> importOperation(const NodeSpine &node, Scope &scope);
   mlir::LogicalResult importGeneric(const NodeSpine &node, Scope &scope,
@@ -197,9 +195,6 @@ private:
   int64_t opset = 0;
   llvm::DenseSet<std::pair<StringRef, StringRef>> functions;
   llvm::DenseMap<StringRef, DeclaredType> typesByBytes;
-  /// Whether nodes of an operator must be brought to the dialect's opset.
-  llvm::DenseMap<StringRef, bool> raising;
-  onnx_opset::SchemaCache schemas;
   /// Memory of nodes and names that raising made.
   std::deque<std::string> texts;
   unsigned numFresh = 0;

@@ -152,13 +152,9 @@ void ModelImporter::addNotes(OperationState &state, const NodeSpine &node,
                              const NodeAttributes &attributes) {
   if (ArrayAttr names = getOutputNames(node, positions))
     state.addAttribute(OnnxDialect::getOutputsAttrName(), names);
-  if (node.name) {
-    // The location has the same string, unless it is empty.
-    StringAttr located = cast<NameLoc>(state.location).getName();
+  if (node.name)
     state.addAttribute(OnnxDialect::getNameAttrName(),
-                       node.name->empty() ? builder.getStringAttr("")
-                                          : located);
-  }
+                       builder.getStringAttr(*node.name));
   if (node.docString)
     state.addAttribute(OnnxDialect::getDocStringAttrName(),
                        builder.getStringAttr(*node.docString));

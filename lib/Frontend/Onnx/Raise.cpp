@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "amp/Onnx/Opset/Opset.h"
+
 #include "Importer.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
 #include "amp/Onnx/Proto/Proto.h"
@@ -23,7 +25,7 @@ namespace amp::importer {
 class RaiseContext final : public onnx_opset::NodeContext {
 public:
   RaiseContext(ModelImporter &importer, const Scope &scope)
-      : NodeContext(importer.schemas), importer(importer), scope(scope) {}
+      : importer(importer), scope(scope) {}
 
   const ::onnx::TypeProto *getType(StringRef name) const override {
     Type type;
@@ -94,17 +96,9 @@ LogicalResult ModelImporter::importConstant(const ::onnx::TensorProto &tensor,
                 builder.create(state)->getResult(0));
 }
 
-bool ModelImporter::needsRaising(StringRef opType) {
-  auto [known, isNew] = raising.try_emplace(opType);
-  if (isNew)
-    known->second =
-        onnx_opset::needsConversion(opType, opset, onnx::pinnedOpset);
-  return known->second;
-}
-
 FailureOr<Fit> ModelImporter::importRaised(const NodeSpine &node,
                                            Scope &scope) {
-  if (!needsRaising(node.opType))
+  if (!onnx_opset::needsConversion(node.opType, opset, onnx::pinnedOpset))
     return importOperation(node, scope);
   SmallVector<Value> inputs;
   if (failed(resolveInputs(node, scope, inputs)))

@@ -209,12 +209,12 @@ public:
     }
   }
 
-  /// The slot of operand or result `number`, which is `value` in the graph.
-  Slot makeSlot(uint32_t value, uint32_t number, Kind kind) const {
-    Slot slot{value, number, /*var=*/-1, /*formal=*/0, /*eligible=*/false,
-              kind};
+  void describe(Slot &slot) const {
+    slot.formal = 0;
+    slot.var = -1;
+    slot.eligible = false;
     if (formals.empty())
-      return slot;
+      return;
     unsigned formal = ofValue.empty()
                           ? std::min<unsigned>(slot.number, formals.size() - 1)
                           : ofValue[slot.number];
@@ -222,7 +222,6 @@ public:
     slot.var = formals[formal].typeVar;
     slot.eligible =
         slot.kind == Kind::F32 && slot.var >= 0 && !contains(held, slot.var);
-    return slot;
   }
 
 private:
@@ -240,9 +239,14 @@ void Graph::addOperandSlots(Node &node) {
     if (!isa<TensorType>(operand.getType()))
       continue;
     uint32_t value = lookup(operand);
-    if (value != none)
-      operands.push_back(
-          formals.makeSlot(value, number, values[value].declared));
+    if (value == none)
+      continue;
+    Slot slot;
+    slot.value = value;
+    slot.number = number;
+    slot.kind = values[value].declared;
+    formals.describe(slot);
+    operands.push_back(slot);
   }
   node.endOperand = operands.size();
 }
@@ -252,9 +256,14 @@ void Graph::addResultSlots(Node &node, uint32_t producer) {
   Formals formals(node, /*inputs=*/false);
   for (auto [number, result] : llvm::enumerate(node.op->getResults())) {
     uint32_t value = addValue(result, producer);
-    if (value != none)
-      results.push_back(
-          formals.makeSlot(value, number, values[value].declared));
+    if (value == none)
+      continue;
+    Slot slot;
+    slot.value = value;
+    slot.number = number;
+    slot.kind = values[value].declared;
+    formals.describe(slot);
+    results.push_back(slot);
   }
   node.endResult = results.size();
 }

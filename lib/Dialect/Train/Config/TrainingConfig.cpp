@@ -168,8 +168,19 @@ static void readTopLevel(FirstError &error, ObjectReader &reader,
                 "'loss_scale' to apply them");
 }
 
-Expected<TrainingConfig> TrainingConfig::parse(StringRef text,
+/// Lines that begin with // become empty, so that positions in messages stay.
+static std::string dropComments(StringRef text) {
+  std::string result;
+  SmallVector<StringRef> lines;
+  text.split(lines, '\n');
+  for (StringRef line : lines)
+    result += (line.ltrim().starts_with("//") ? "" : line.str()) + "\n";
+  return result;
+}
+
+Expected<TrainingConfig> TrainingConfig::parse(StringRef commented,
                                                StringRef where) {
+  std::string text = dropComments(commented);
   Expected<json::Value> value = parseJson(text);
   if (!value)
     return makeError(where +
@@ -181,7 +192,7 @@ Expected<TrainingConfig> TrainingConfig::parse(StringRef text,
                        "guard_buffers", "outputs", "nonfinite_loss",
                        "nonfinite_gradients"});
   TrainingConfig config;
-  config.source = text.str();
+  config.source = text;
   if (!error.any())
     readTopLevel(error, reader, config);
   if (Error failed = error.take())

@@ -18,8 +18,6 @@ using namespace amp;
 using namespace amp::train;
 
 bool Vjp::isWeight(unsigned index) const {
-  if (!wideWeights)
-    return false;
   Value value = operand(index);
   while (Operation *producer = value.getDefiningOp()) {
     if (!isa<amp::CastOp, onnx::CastOp, onnx::ReshapeOp, onnx::TransposeOp,

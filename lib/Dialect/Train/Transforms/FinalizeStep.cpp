@@ -47,5 +47,5 @@ void FinalizeStepPass::runOnOperation() {
     }
   if (failed(function.eraseArguments(unused)))
     return signalPassFailure();
-  function.setSymName("train_step");
+  function.setSymName(name);
 }

@@ -18,10 +18,9 @@ class Vjp : public onnx::OnnxBuilder {
 public:
   Vjp(mlir::OpBuilder &builder, mlir::Operation *op,
       llvm::ArrayRef<mlir::Value> cotangents,
-      const llvm::SmallBitVector &needed, bool wideWeights = true)
+      const llvm::SmallBitVector &needed)
       : OnnxBuilder(builder, op->getLoc()), op(op), cotangents(cotangents),
-        needed(needed), wideWeights(wideWeights),
-        gradients(op->getNumOperands()) {}
+        needed(needed), gradients(op->getNumOperands()) {}
 
   mlir::Operation *getOp() const { return op; }
   mlir::Value operand(unsigned index) const { return op->getOperand(index); }
@@ -67,8 +66,7 @@ public:
   /// operand's, but float32 for weights of a half type.
   mlir::Type getGradientType(unsigned index) const;
   /// Whether operand `index` is a parameter, seen through casts and data
-  /// movement: its gradient is made in float32. Never with
-  /// `half-weight-gradients`.
+  /// movement: its gradient is made in float32.
   bool isWeight(unsigned index) const;
   llvm::ArrayRef<mlir::Value> getGradients() const { return gradients; }
 
@@ -76,7 +74,6 @@ private:
   mlir::Operation *op;
   llvm::ArrayRef<mlir::Value> cotangents;
   const llvm::SmallBitVector &needed;
-  bool wideWeights;
   llvm::SmallVector<mlir::Value> gradients;
 };
 

@@ -76,10 +76,7 @@ def DifferentiatePass : Pass<"train-differentiate", "::mlir::func::FuncOp"> {
 
     Cotangents that are zero are absent: they cost nothing. A parameter the loss
     does not depend on gets a gradient of zeros. Contributions to one value are
-    summed in float32. With `half-weight-gradients` gradients of weights are
-    rounded to a half type where autocast uses the weight in it, and
-    contributions are added pairwise in it: what PyTorch's autograd does, which
-    also overflows where it does. Shapes must be static. All operations on the way that
+    summed in float32. Shapes must be static. All operations on the way that
     have no rule are reported at once.
 
     ```mlir
@@ -94,19 +91,39 @@ def DifferentiatePass : Pass<"train-differentiate", "::mlir::func::FuncOp"> {
     Option<"loss", "loss", "std::string", /*default=*/"\"\"",
            "Name of the output to differentiate (default: the one with role loss)">,
     ListOption<"wrt", "wrt", "std::string",
-               "Names of the arguments to differentiate by (default: those with role parameter)">,
-    Option<"halfWeightGradients", "half-weight-gradients", "bool", /*default=*/"false",
-           "Round gradients of weights to half types where PyTorch does">
+               "Names of the arguments to differentiate by (default: those with role parameter)">
   ];
   let dependentDialects = ["::amp::AmpDialect", "::amp::onnx::OnnxDialect",
                            "::amp::train::TrainDialect"];
 }
 
+def EvaluatePass : Pass<"train-evaluate", "::mlir::func::FuncOp"> {
+  let summary = "Make a model with a loss one that is only evaluated";
+  let description = [{
+    Takes what `train-lift-parameters` and `train-add-loss` leave and makes it a
+    function that changes no state: BatchNormalization uses its running
+    statistics, Dropout does nothing, and results that alias an argument go.
+    With `outputs-only` the loss goes, too.
+
+    ```mlir
+    func.func @main(%x: tensor<4xf32>, %n: tensor<f32>) -> (tensor<f32> {train.role = "loss"}, tensor<f32> {train.alias = 1 : i64})
+    ```
+    becomes a function with the one result of role `loss`.
+  }];
+  let options = [
+    Option<"outputsOnly", "outputs-only", "bool", /*default=*/"false",
+           "Drop the loss and keep the model's outputs">
+  ];
+  let dependentDialects = ["::amp::onnx::OnnxDialect",
+                           "::amp::train::TrainDialect"];
+}
+
 def FinalizeStepPass : Pass<"train-finalize-step", "::mlir::func::FuncOp"> {
-  let summary = "Drop unused arguments and name the function train_step";
+  let summary = "Drop unused arguments and name the function";
   let description = [{
     The last touch to a training step: arguments that nothing uses go, the
-    numbers in `train.alias` follow, and the function is called `train_step`.
+    numbers in `train.alias` follow, and the function gets the name that the host
+    knows.
 
     ```mlir
     func.func @main(%unused: tensor<2xf32>, %w: tensor<4xf32>) -> (tensor<4xf32> {train.alias = 1 : i64}) {
@@ -122,6 +139,10 @@ def FinalizeStepPass : Pass<"train-finalize-step", "::mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"name", "name", "std::string", /*default=*/"\"train_step\"",
+           "Name of the function">
+  ];
 }
 
 def LiftParametersPass : Pass<"train-lift-parameters", "::mlir::func::FuncOp"> {

@@ -1,0 +1,54 @@
+//===- Compiler.h - From a model to an artifact ---------------------------===//
+//
+// What amp-compile does, as a library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_COMPILER_COMPILER_H
+#define AMP_COMPILER_COMPILER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
+
+namespace amp {
+
+struct CompileOptions {
+  /// A .onnx or .mlir file, and the folder the artifact goes to.
+  std::string model, output;
+  /// train.json. Without one and without `inference`, every function of the
+  /// model is an entry as it is (the output of `--build-training-step`).
+  std::string training;
+  bool inference = false;
+  /// Options of the `autocast` pipeline for `inference`; empty: f32 stays f32.
+  std::string autocast;
+  /// Sizes of symbolic dimensions, as name=size.
+  std::vector<std::string> bind;
+  /// A processor's name, or "native".
+  std::string cpu = "native";
+  /// Where to write the graph of primitives, and what was compiled as JSON.
+  std::string graphFile, reportFile;
+  bool printPlan = false, printMemory = false;
+  /// Threads to compile with; 0: as many as there are processors.
+  unsigned threads = 0;
+};
+
+/// Everything the compiler may meet: dialects, gradient rules, translations.
+void registerCompilerDialects(mlir::DialectRegistry &registry);
+
+/// Compiles a model and writes the artifact. Errors are printed to standard
+/// error.
+mlir::LogicalResult compileModel(const CompileOptions &options,
+                                 mlir::MLIRContext &context);
+
+/// Prints a train.json to start from: names of outputs and parameters of the
+/// model, and what is commonly set. Errors are printed to standard error.
+mlir::LogicalResult printInitialConfig(llvm::StringRef model,
+                                       llvm::raw_ostream &os,
+                                       mlir::MLIRContext &context);
+
+} // namespace amp
+
+#endif // AMP_COMPILER_COMPILER_H

@@ -1,0 +1,137 @@
+//===- Assemble.cpp - What an artifact is made of -------------------------===//
+//
+// Tensors of all entries in one table; the configuration as the manifest has
+// it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Assemble.h"
+#include "amp/Dialect/Onnx/IR/OnnxDialect.h"
+#include "amp/Dialect/Train/IR/TrainDialect.h"
+
+using namespace mlir;
+using namespace amp;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+unsigned TensorTable::getTensor(const cpu::TensorInfo &info, ElementsAttr init,
+                                StringRef entry) {
+  auto isSame = [&](const ArtifactTensor &tensor) {
+    return tensor.role == info.role && tensor.elementType == info.elementType &&
+           ArrayRef(tensor.shape) == ArrayRef(info.shape) &&
+           (info.role != "constant" || tensor.init == init);
+  };
+  std::string name = info.name;
+  auto found = byName.find(name);
+  // Another tensor of that name in another entry: both keep a name of theirs.
+  if (found != byName.end() && !isSame(artifact.tensors[found->second])) {
+    name = (entry + "." + info.name).str();
+    found = byName.find(name);
+  }
+  if (found != byName.end())
+    return found->second;
+  unsigned id = artifact.tensors.size();
+  artifact.tensors.push_back(
+      {name, info.role, info.of, info.elementType, info.shape, init});
+  byName[name] = id;
+  return id;
+}
+
+void TensorTable::add(func::FuncOp function, const cpu::CompiledEntry &entry) {
+  llvm::StringMap<ElementsAttr> initial;
+  for (BlockArgument argument : function.getArguments())
+    if (auto init = function.getArgAttrOfType<ElementsAttr>(
+            argument.getArgNumber(), train::TrainDialect::getInitAttrName()))
+      initial[onnx::getValueName(argument)] = init;
+  ArtifactEntry result{entry.name, entry.symbol, {}, entry.workspace};
+  for (const cpu::TensorInfo &info : entry.tensors)
+    result.tensors.push_back(getTensor(
+        info, info.data ? info.data : initial.lookup(info.name), entry.name));
+  artifact.entries.push_back(std::move(result));
+}
+
+//===----------------------------------------------------------------------===//
+// Target
+//===----------------------------------------------------------------------===//
+
+std::string amp::getCodeFeatures(const cpu::CpuTarget &target) {
+  static constexpr StringRef arithmetic[] = {
+      "bmi", "bmi2", "f16c", "fma", "gfni", "lzcnt", "movbe", "popcnt"};
+  std::string text;
+  for (StringRef feature : llvm::split(target.getFeatures(), ',')) {
+    StringRef name = feature;
+    if (!name.consume_front("+") ||
+        !(name.starts_with("avx") || name.starts_with("sse") ||
+          name.starts_with("ssse") || llvm::is_contained(arithmetic, name)))
+      continue;
+    text += (text.empty() ? "" : ",") + feature.str();
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Configuration
+//===----------------------------------------------------------------------===//
+
+static json::Object describeOptimizer(const train::OptimizerConfig &config) {
+  using Kind = train::OptimizerConfig::Kind;
+  static constexpr StringLiteral names[] = {"sgd", "adam", "adamw", "lion",
+                                            "lamb"};
+  json::Object object{{"kind", names[unsigned(config.kind)]},
+                      {"lr", config.lr},
+                      {"weight_decay", config.weightDecay},
+                      {"maximize", config.maximize}};
+  if (config.kind == Kind::Sgd) {
+    object["momentum"] = config.momentum;
+    object["dampening"] = config.dampening;
+    object["nesterov"] = config.nesterov;
+  } else {
+    object["betas"] = json::Array{config.beta1, config.beta2};
+    object["eps"] = config.eps;
+    object["amsgrad"] = config.amsgrad;
+  }
+  json::Array groups;
+  for (const train::ParameterGroup &group : config.groups) {
+    json::Object entry{{"name", group.name}, {"match", group.match}};
+    if (group.lr)
+      entry["lr"] = *group.lr;
+    if (group.weightDecay)
+      entry["weight_decay"] = *group.weightDecay;
+    groups.push_back(std::move(entry));
+  }
+  object["groups"] = std::move(groups);
+  return object;
+}
+
+static json::Object describeScaler(const train::TrainingConfig &config) {
+  const train::LossScaleConfig &scale = config.lossScale;
+  json::Object object{{"enabled", config.scalesLoss()}};
+  if (!config.scalesLoss())
+    return object;
+  object["init_scale"] = scale.initScale;
+  object["growth_factor"] = scale.growthFactor;
+  object["backoff_factor"] = scale.backoffFactor;
+  object["growth_interval"] = scale.growthInterval;
+  object["hysteresis"] = scale.hysteresis;
+  if (scale.minScale)
+    object["min_scale"] = *scale.minScale;
+  if (scale.maxScale)
+    object["max_scale"] = *scale.maxScale;
+  return object;
+}
+
+void amp::describeTraining(const train::TrainingConfig &config,
+                           Artifact &artifact) {
+  // It was parsed before, so it is an object.
+  llvm::Expected<json::Value> source = json::parse(config.source);
+  artifact.config = *source->getAsObject();
+  artifact.optimizer = describeOptimizer(config.optimizer);
+  artifact.scaler = describeScaler(config);
+  artifact.accumulate = config.accumulate;
+  if (config.autocast)
+    artifact.autocast = json::Object{{"dtype", config.autocast->dtype},
+                                     {"policy", config.autocast->policy}};
+}

@@ -1,0 +1,159 @@
+//===- Graphs.cpp - The functions that become entries ---------------------===//
+//
+// One clone of the model for each entry, through its pipeline.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Graphs.h"
+#include "amp/Dialect/Onnx/Transforms/Passes.h"
+#include "amp/Dialect/Train/IR/TrainDialect.h"
+#include "amp/Pipelines/Autocast.h"
+#include "amp/Pipelines/Lower.h"
+#include "amp/Pipelines/TrainingStep.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace amp;
+
+namespace {
+
+LogicalResult run(ModuleOp module,
+                  llvm::function_ref<LogicalResult(OpPassManager &)> fill) {
+  PassManager pm(module->getContext(), ModuleOp::getOperationName(),
+                 PassManager::Nesting::Implicit);
+  return success(succeeded(fill(pm)) && succeeded(pm.run(module)));
+}
+
+LogicalResult bindDims(ModuleOp model, ArrayRef<std::string> bind) {
+  return run(model, [&](OpPassManager &pm) {
+    onnx::BindDimsPassOptions options;
+    options.bind = llvm::to_vector(bind);
+    pm.addNestedPass<func::FuncOp>(onnx::createBindDimsPass(options));
+    return success();
+  });
+}
+
+LogicalResult lower(ModuleOp graph) {
+  return run(graph, [](OpPassManager &pm) {
+    buildLowerToPrimitivesPipeline(pm);
+    return success();
+  });
+}
+
+/// Drops warnings while it lives: the same model has been warned about.
+class QuietScope {
+public:
+  explicit QuietScope(MLIRContext *context)
+      : handler(context, [](Diagnostic &diagnostic) {
+          return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
+        }) {}
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+bool hasResults(ModuleOp module) {
+  return llvm::all_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+    return function.getNumResults() > 0;
+  });
+}
+
+/// Without loss and update: eval_step, or infer.
+LogicalResult addEvaluation(ModuleOp model, const train::TrainingConfig &config,
+                            bool outputsOnly, Graphs &graphs) {
+  QuietScope quiet(model->getContext());
+  OwningOpRef<ModuleOp> graph(model.clone());
+  auto fill = [&](OpPassManager &pm) {
+    buildEvaluationPipeline(pm, config, outputsOnly);
+    return success();
+  };
+  if (failed(run(*graph, fill)))
+    return failure();
+  // A model may have nothing but a loss.
+  if (!hasResults(*graph))
+    return success();
+  if (failed(lower(*graph)))
+    return failure();
+  graphs.push_back(std::move(graph));
+  return success();
+}
+
+FailureOr<Graphs> buildTraining(OwningOpRef<ModuleOp> model,
+                                const train::TrainingConfig &config) {
+  Graphs graphs;
+  OwningOpRef<ModuleOp> step(model->clone());
+  auto fill = [&](OpPassManager &pm) {
+    buildTrainingStepPipeline(pm, config);
+    return success();
+  };
+  if (failed(run(*step, fill)) || failed(lower(*step)))
+    return failure();
+  graphs.push_back(std::move(step));
+  if (failed(addEvaluation(*model, config, /*outputsOnly=*/false, graphs)) ||
+      failed(addEvaluation(*model, config, /*outputsOnly=*/true, graphs)))
+    return failure();
+  return std::move(graphs);
+}
+
+/// Says what arguments and results are, where nobody has said it.
+void setInferenceRoles(func::FuncOp function) {
+  StringRef key = train::TrainDialect::getRoleAttrName();
+  Builder builder(function.getContext());
+  function.setSymName("infer");
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (!function.getArgAttr(i, key))
+      function.setArgAttr(i, key, builder.getStringAttr("input"));
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (!function.getResultAttr(i, key))
+      function.setResultAttr(i, key, builder.getStringAttr("output"));
+}
+
+FailureOr<Graphs> buildInference(OwningOpRef<ModuleOp> model,
+                                 StringRef autocast) {
+  auto fill = [&](OpPassManager &pm) {
+    if (autocast.empty())
+      return success();
+    AutocastPipelineOptions options;
+    if (failed(options.parseFromString(autocast)))
+      return failure();
+    buildAutocastPipeline(pm, options);
+    return success();
+  };
+  if (failed(run(*model, fill)))
+    return failure();
+  for (func::FuncOp function : model->getOps<func::FuncOp>())
+    setInferenceRoles(function);
+  if (failed(lower(*model)))
+    return failure();
+  Graphs graphs;
+  graphs.push_back(std::move(model));
+  return std::move(graphs);
+}
+
+} // namespace
+
+FailureOr<Graphs>
+amp::buildGraphs(OwningOpRef<ModuleOp> model, const CompileOptions &options,
+                 const std::optional<train::TrainingConfig> &config) {
+  if (failed(bindDims(*model, options.bind)))
+    return failure();
+  if (config)
+    return buildTraining(std::move(model), *config);
+  if (options.inference)
+    return buildInference(std::move(model), options.autocast);
+  if (failed(lower(*model)))
+    return failure();
+  Graphs graphs;
+  graphs.push_back(std::move(model));
+  return std::move(graphs);
+}
+
+SmallVector<func::FuncOp> amp::getFunctions(const Graphs &graphs) {
+  SmallVector<func::FuncOp> functions;
+  for (const OwningOpRef<ModuleOp> &graph : graphs)
+    for (func::FuncOp function :
+         const_cast<OwningOpRef<ModuleOp> &>(graph)->getOps<func::FuncOp>())
+      if (!function.isExternal())
+        functions.push_back(function);
+  return functions;
+}

@@ -1,0 +1,36 @@
+//===- Report.h - What was compiled, and how long it took -----------------===//
+//
+// Private to this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_LIB_COMPILER_REPORT_H
+#define AMP_LIB_COMPILER_REPORT_H
+
+#include "amp/Codegen/Cpu/Codegen.h"
+#include "amp/Compiler/Compiler.h"
+#include "amp/Target/Artifact/WriteArtifact.h"
+#include <chrono>
+
+namespace amp {
+
+class CompileReport {
+public:
+  /// Ends a phase: the time since the one before belongs to it.
+  void finish(llvm::StringRef phase);
+  void addEntry(const cpu::CompiledEntry &entry, size_t numOperations);
+  /// As JSON text.
+  std::string print(const CompileOptions &options,
+                    const Artifact &artifact) const;
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  Clock::time_point last = Clock::now();
+  std::vector<std::pair<std::string, double>> phases;
+  llvm::json::Array entries;
+};
+
+} // namespace amp
+
+#endif // AMP_LIB_COMPILER_REPORT_H
