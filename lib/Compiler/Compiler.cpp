@@ -85,16 +85,18 @@ LogicalResult Compilation::prepare() {
   return success();
 }
 
+/// The functions of all graphs in one module.
 std::string Compilation::printGraphs(bool elide) {
+  OwningOpRef<ModuleOp> all = ModuleOp::create(UnknownLoc::get(&context));
+  for (func::FuncOp function : getFunctions(graphs))
+    all->push_back(function.clone());
   std::string text;
   llvm::raw_string_ostream os(text);
   OpPrintingFlags flags;
   if (elide)
     flags.elideLargeElementsAttrs().elideLargeResourceString();
-  for (OwningOpRef<ModuleOp> &graph : graphs) {
-    graph->print(os, flags);
-    os << '\n';
-  }
+  all->print(os, flags);
+  os << '\n';
   return text;
 }
 
