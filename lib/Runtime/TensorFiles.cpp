@@ -15,8 +15,8 @@ static bool holdsArraysOnly(const ZipReader &zip) {
   return true;
 }
 
-TensorFile amp::runtime::readTensorFile(const std::string &path) {
-  Bytes bytes = mapFile(path);
+TensorFile amp::runtime::readTensors(const Bytes &bytes,
+                                     const std::string &path) {
   if (bytes.view.substr(0, 6) == std::string_view("\x93NUMPY", 6)) {
     std::string name = getFileName(path);
     return {{readNpy(bytes, name.substr(0, name.rfind('.')), path)}, {}};
@@ -27,4 +27,8 @@ TensorFile amp::runtime::readTensorFile(const std::string &path) {
   if (holdsArraysOnly(zip))
     return {readNpz(bytes, path), {}};
   return {readTorchFile(zip, path), {}};
+}
+
+TensorFile amp::runtime::readTensorFile(const std::string &path) {
+  return readTensors(mapFile(path), path);
 }

@@ -28,6 +28,14 @@ template <typename T> static T get(std::string_view bytes, size_t offset) {
   return value;
 }
 
+/// Goes on from `crc`; zlib takes no bytes at no address for a new start.
+static uint32_t getChecksum(std::string_view bytes, uint32_t crc = 0) {
+  if (bytes.empty())
+    return crc;
+  return static_cast<uint32_t>(crc32_z(
+      crc, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
+}
+
 template <typename T> static void put(std::string &text, T value) {
   text.append(reinterpret_cast<const char *>(&value), sizeof(T));
 }
@@ -153,9 +161,7 @@ Bytes ZipReader::read(const ZipMember &member) const {
     reject("member " + quote(member.name) + " has two sizes");
   Bytes contents =
       member.deflated ? inflate(member, packed) : Bytes{packed, bytes.owner};
-  uLong crc = crc32_z(0, reinterpret_cast<const Bytef *>(contents.view.data()),
-                      contents.view.size());
-  if (!contents.view.empty() && crc != member.crc)
+  if (getChecksum(contents.view) != member.crc)
     reject("member " + quote(member.name) + " is damaged (checksum)");
   return contents;
 }
@@ -222,12 +228,9 @@ void ZipWriter::add(const std::string &name, std::string_view head,
                     std::string_view body) {
   if (name.size() > 0xffff)
     fail(AMP_INVALID_ARGUMENT, "name " + quote(name) + " is too long for zip");
-  uLong crc =
-      crc32_z(0, reinterpret_cast<const Bytef *>(head.data()), head.size());
-  crc = crc32_z(crc, reinterpret_cast<const Bytef *>(body.data()), body.size());
+  uint32_t crc = getChecksum(body, getChecksum(head));
   uint64_t size = head.size() + body.size();
-  ZipMember member{
-      name, size, size, out.getOffset(), static_cast<uint32_t>(crc), false};
+  ZipMember member{name, size, size, out.getOffset(), crc, false};
   std::string extra = getZip64(member, /*withOffset=*/false);
   uint64_t end = out.getOffset() + localSize + name.size() + extra.size() + 4;
   uint64_t padding = (dataAlignment - end % dataAlignment) % dataAlignment;

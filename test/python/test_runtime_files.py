@@ -2,7 +2,6 @@
 import copy
 import io
 import json
-import pickle
 import random
 import struct
 import zipfile
@@ -10,6 +9,7 @@ import zipfile
 import numpy as np
 import onnx
 import pytest
+import torch_file
 from onnx import TensorProto, helper, numpy_helper
 
 from runtime_artifact import (AMP_RUN, B, FINGERPRINT, I, O, Twin, amp_run, compile_code, initial, make_data, manifest, read_safetensors, safetensors_bytes,
@@ -346,7 +346,7 @@ def test_damaged_bytes_never_crash(good, tmp_path, suffix):
     """300 files with bytes changed at random: loaded or refused with a message."""
     rng = random.Random(7)
     if suffix == "pt":
-        whole = forge_torch_file(initial())
+        whole = torch_file.forge(initial())
     else:
         ok(amp_run("save", good[0], "--resume", good[2], "-o", tmp_path / f"whole.{suffix}"))
         whole = (tmp_path / f"whole.{suffix}").read_bytes()
@@ -383,62 +383,6 @@ def test_layout_torch(good, tmp_path):
 
 # ---- torch files ----
 
-class Global:
-    """Pickles as a global of any module, which need not exist."""
-    def __init__(self, module, name):
-        self.module, self.name = module, name
-
-
-class Call:
-    def __init__(self, function, *arguments):
-        self.function, self.arguments = function, arguments
-
-
-class Storage(tuple):
-    pass
-
-
-class Pickler(pickle._Pickler):
-    """Writes calls and globals as torch.save does, without torch."""
-    def persistent_id(self, value):
-        return tuple(value) if isinstance(value, Storage) else None
-
-    def save(self, value, save_persistent_id=True):
-        if isinstance(value, Global):
-            self.write(b"c" + value.module.encode() + b"\n" + value.name.encode() + b"\n")
-        elif isinstance(value, Call):
-            self.save(value.function)
-            self.save(value.arguments)
-            self.write(b"R")
-        else:
-            super().save(value, save_persistent_id)
-
-
-def torch_tensor(key, array, shape=None, strides=None, offset=0, storage="FloatStorage", count=None):
-    shape = array.shape if shape is None else shape
-    strides = tuple(s // array.itemsize for s in array.strides) if strides is None else strides
-    where = Storage(("storage", Global("torch", storage), key, "cpu", array.size if count is None else count))
-    return Call(Global("torch._utils", "_rebuild_tensor_v2"), where, offset, shape, strides, False, Call(Global("collections", "OrderedDict")))
-
-
-def torch_file(root, storages):
-    text = io.BytesIO()
-    Pickler(text, 2).dump(root)
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("model/data.pkl", text.getvalue())
-        archive.writestr("model/byteorder", "little")
-        for key, array in storages.items():
-            archive.writestr(f"model/data/{key}", array.tobytes())
-        archive.writestr("model/version", "3\n")
-    return file.getvalue()
-
-
-def forge_torch_file(arrays):
-    storages = {str(i): a for i, a in enumerate(arrays.values())}
-    return torch_file({name: torch_tensor(str(i), a) for i, (name, a) in enumerate(arrays.items())}, storages)
-
-
 def weights_from(step, path, tmp_path):
     ok(amp_run("save", step, "--weights", path, "-o", tmp_path / "from.safetensors"))
     return read_safetensors(tmp_path / "from.safetensors")[0]
@@ -447,39 +391,39 @@ def weights_from(step, path, tmp_path):
 def test_torch_file_forged(good, tmp_path):
     """Contiguous, transposed and offset views; tensors in a dictionary of dictionaries."""
     arrays, path = initial(), tmp_path / "m.pt"
-    path.write_bytes(forge_torch_file(arrays))
+    path.write_bytes(torch_file.forge(arrays))
     assert np.array_equal(weights_from(good[0], path, tmp_path)["model.w"], arrays["w"])
     wide = np.arange(40, dtype=np.float32)
-    root = {"w": torch_tensor("0", wide, (I, O), (1, I), 5), "b": torch_tensor("0", wide, (O,), (2,), 20)}
-    path.write_bytes(torch_file(root, {"0": wide}))
+    root = {"w": torch_file.tensor("0", wide, (I, O), (1, I), 5), "b": torch_file.tensor("0", wide, (O,), (2,), 20)}
+    path.write_bytes(torch_file.pack(root, {"0": wide}))
     found = weights_from(good[0], path, tmp_path)
     assert np.array_equal(found["model.w"], wide[5:17].reshape(O, I).T) and np.array_equal(found["model.b"], wide[20:26:2])
-    path.write_bytes(torch_file({"model": root, "epoch": 3, "note": "text", "history": [1.5, None, True], "big": 2**40}, {"0": wide}))
+    path.write_bytes(torch_file.pack({"model": root, "epoch": 3, "note": "text", "history": [1.5, None, True], "big": 2**40}, {"0": wide}))
     assert np.array_equal(weights_from(good[0], path, tmp_path)["model.b"], wide[20:26:2])
 
 
 @pytest.mark.parametrize("make,complaint", [
-    (lambda a: {"w": Call(Global("os", "system"), "touch /tmp/amp-pickle-was-executed")}, "wants to use 'os system'"),
-    (lambda a: {"w": Call(Global("builtins", "eval"), "1")}, "'builtins eval'"), (lambda a: {"w": Call(Global("torch.nn", "Linear"), 1, 2)}, "'torch.nn Linear'"),
-    (lambda a: [1, 2], "no dictionary of tensors"), (lambda a: {"w": torch_tensor("0", a, (4, 4), (4, 1))}, "reaches past its storage"),
-    (lambda a: {"w": torch_tensor("0", a, offset=1)}, "reaches past its storage"), (lambda a: {"w": torch_tensor("0", a, offset=-1)}, "reaches past its storage"),
-    (lambda a: {"w": torch_tensor("0", a, (2**40, 2**40), (0, 0))}, "malformed shape"), (lambda a: {"w": torch_tensor("0", a, (2**20,), (0,))}, "repeats its elements"),
-    (lambda a: {"w": torch_tensor("0", a, (4, 3), (2**62, 2**62))}, "reaches past its storage"), (lambda a: {"w": torch_tensor("0", a, (4, 3), (3,))}, "malformed shape"),
-    (lambda a: {"w": torch_tensor("0", a, (-4, 3))}, "shape is malformed"), (lambda a: {"w": torch_tensor("9", a)}, "'model/data/9' is missing"),
-    (lambda a: {"w": torch_tensor("0", a, count=13)}, "does not have the size"), (lambda a: {"w": torch_tensor("0", a, storage="ComplexFloatStorage")}, "ComplexFloatStorage"),
-    (lambda a: {"w": torch_tensor("0", a, storage="HalfStorage")}, "does not have the size")])
+    (lambda a: {"w": torch_file.Call(torch_file.Global("os", "system"), "touch /tmp/amp-pickle-was-executed")}, "wants to use 'os system'"),
+    (lambda a: {"w": torch_file.Call(torch_file.Global("builtins", "eval"), "1")}, "'builtins eval'"), (lambda a: {"w": torch_file.Call(torch_file.Global("torch.nn", "Linear"), 1, 2)}, "'torch.nn Linear'"),
+    (lambda a: [1, 2], "no dictionary of tensors"), (lambda a: {"w": torch_file.tensor("0", a, (4, 4), (4, 1))}, "reaches past its storage"),
+    (lambda a: {"w": torch_file.tensor("0", a, offset=1)}, "reaches past its storage"), (lambda a: {"w": torch_file.tensor("0", a, offset=-1)}, "reaches past its storage"),
+    (lambda a: {"w": torch_file.tensor("0", a, (2**40, 2**40), (0, 0))}, "malformed shape"), (lambda a: {"w": torch_file.tensor("0", a, (2**20,), (0,))}, "repeats its elements"),
+    (lambda a: {"w": torch_file.tensor("0", a, (4, 3), (2**62, 2**62))}, "reaches past its storage"), (lambda a: {"w": torch_file.tensor("0", a, (4, 3), (3,))}, "malformed shape"),
+    (lambda a: {"w": torch_file.tensor("0", a, (-4, 3))}, "shape is malformed"), (lambda a: {"w": torch_file.tensor("9", a)}, "'model/data/9' is missing"),
+    (lambda a: {"w": torch_file.tensor("0", a, count=13)}, "does not have the size"), (lambda a: {"w": torch_file.tensor("0", a, storage="ComplexFloatStorage")}, "ComplexFloatStorage"),
+    (lambda a: {"w": torch_file.tensor("0", a, storage="HalfStorage")}, "does not have the size")])
 def test_torch_file_refused(good, tmp_path, make, complaint):
     array = initial()["w"]
     path = tmp_path / "m.pt"
-    path.write_bytes(torch_file(make(array), {"0": array}))
+    path.write_bytes(torch_file.pack(make(array), {"0": array}))
     refused(amp_run("info", good[0], "--weights", path), "m.pt", complaint)
 
 
 def test_torch_file_that_holds_itself(good, tmp_path):
-    root = {"w": torch_tensor("0", initial()["w"])}
+    root = {"w": torch_file.tensor("0", initial()["w"])}
     root["self"] = root
     path = tmp_path / "m.pt"
-    path.write_bytes(torch_file(root, {"0": initial()["w"]}))
+    path.write_bytes(torch_file.pack(root, {"0": initial()["w"]}))
     refused(amp_run("info", good[0], "--weights", path), "nested too deep")
 
 

@@ -29,6 +29,8 @@ Extras loadCheckpoint(Session &session, const std::string &path,
 
 /// Reads a safetensors, npz, npy or torch file, told apart by its first bytes.
 TensorFile readTensorFile(const std::string &path);
+/// The same of bytes; `path` gives a lone array its name.
+TensorFile readTensors(const Bytes &bytes, const std::string &path);
 
 } // namespace amp::runtime
 
