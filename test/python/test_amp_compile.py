@@ -116,6 +116,29 @@ def test_saved_weights_are_evaluated_and_inferred(place):
     np.testing.assert_allclose(np.load(place / "out.npz")["y"], expected, rtol=1e-4, atol=1e-5)
 
 
+def test_dropout_draws_anew_in_every_step_and_rests_in_evaluation(place):
+    weights = np.random.default_rng(7).standard_normal((6, 64)).astype(np.float32)
+    constants = {"w": weights, "ratio": np.float32(0.25), "yes": np.array(True)}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Dropout", ["p", "ratio", "yes"], ["y"], name="drop")]
+    graph = helper.make_graph(nodes, "drop", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 6])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 64])],
+                              [numpy_helper.from_array(value, name) for name, value in constants.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), place / "model.onnx")
+    (place / "train.json").write_text(json.dumps({**CONFIG, "optimizer": {"sgd": {"lr": 0.0}}}))
+    x = np.random.default_rng(8).standard_normal((8, 6)).astype(np.float32)
+    np.savez(place / "d.npz", x=x, labels=np.zeros((8, 64), np.float32))
+    _compile(place)
+    for log in ("first", "second"):
+        _run("amp-run", "train", place / "step", "--data", place / "d.npz", "--epochs", 4, "--no-shuffle", "--log", place / log)
+    losses = [[row["loss"] for row in _log(place / log)] for log in ("first", "second")]
+    assert losses[0] == losses[1] and len(set(losses[0])) == 4
+    full = np.mean((x @ weights) ** 2)
+    # Kept elements are scaled by 4/3, so their squares are 4/3 of all on average; 512 elements scatter by a tenth.
+    np.testing.assert_allclose(losses[0], full / 0.75, rtol=0.2)
+    result = _run("amp-run", "eval", place / "step", "--data", place / "d.npz", "--quiet")
+    assert json.loads(result)["loss"] == pytest.approx(full, rel=1e-5)
+
+
 def test_inference_is_the_model(place):
     data = _data(place / "d.npz")
     _run("amp-compile", place / "model.onnx", "--inference", "--bind", "batch=8", "-o", place / "infer")

@@ -142,3 +142,34 @@ def test_half_rounds_once(folder, tmp_path):
         ulp = np.spacing(np.abs(reference).clip(6e-5, 60000)) if reference.dtype == np.float16 else 1e-3
         same = (result == reference) | (np.isnan(result) & np.isnan(reference))
         assert np.all(same | (np.abs(result.astype(np.float64) - reference) <= ulp)), (output.name, result, reference)
+
+
+def _dropout(folder, name, ratio=0.25):
+    """Output and mask of a Dropout in training mode, decomposed, on ones."""
+    from onnx import helper
+    constants = {"ratio": np.float32(ratio), "yes": np.array(True)}
+    node = helper.make_node("Dropout", ["x", "ratio", "yes"], ["y", "mask"], name=name)
+    shape = [40, 50, 20]
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape),
+                               helper.make_tensor_value_info("mask", TensorProto.BOOL, shape)],
+                              [numpy_helper.from_array(value, key) for key, value in constants.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    results = engines.run_reference(_decompose(model, folder), {"x": np.ones(shape, np.float32)})
+    return results["y"], results["mask"]
+
+
+def test_dropout_is_random_and_repeatable(tmp_path):
+    y, mask = _dropout(tmp_path, "one")
+    np.testing.assert_array_equal(y, np.where(mask, np.float32(1) / np.float32(0.75), 0))
+    # Five standard deviations of the share that is kept: of all, along an axis, and of neighbours kept together.
+    def near(share, expected, count):
+        return np.all(np.abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / count))
+    assert near(mask.mean(), 0.75, mask.size)
+    for axis in range(3):
+        assert near(mask.mean(axis), 0.75, mask.shape[axis])
+        pairs = np.diff(mask.astype(int), axis=axis) == 0
+        assert near(pairs.mean(), 0.75**2 + 0.25**2, pairs.size)
+    assert np.array_equal(_dropout(tmp_path, "one")[1], mask)
+    other = _dropout(tmp_path, "two")[1]
+    assert near((other == mask).mean(), 0.75**2 + 0.25**2, mask.size)

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BatchNorm.h"
+#include "Dropout.h"
 #include "InferenceExport.h"
 #include "StepFunction.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.AB.h"
@@ -171,6 +172,7 @@ LogicalResult Lifter::checkPatterns() {
 
 LogicalResult Lifter::run() {
   warnAboutInferenceExport(function);
+  addDropoutMasks(function);
   liftDefaults();
   // Before the parameters: a running mean is none.
   if (failed(liftStatistics()))

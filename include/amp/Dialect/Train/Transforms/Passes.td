@@ -156,7 +156,8 @@ def LiftParametersPass : Pass<"train-lift-parameters", "::mlir::func::FuncOp"> {
     BatchNormalization is switched to training mode: its running statistics
     become arguments of role `buffer`, and their updated values, the variance
     unbiased as in PyTorch, results that alias them. One whose running mean
-    matches `frozen` stays in inference mode. Signs of a model that was exported
+    matches `frozen` stays in inference mode. Dropout in training mode gets its
+    mask as a result, which backward reads. Signs of a model that was exported
     for inference (folded normalization, Dropout that does nothing) are warned
     about.
 
