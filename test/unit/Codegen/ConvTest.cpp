@@ -295,6 +295,26 @@ TEST(Conv, Types) {
   }
 }
 
+TEST(Conv, Pairs) {
+  // Depths and window counts that make whole pairs, and ones that do not; sizes
+  // of which runs of 1, 2, 4, 8 and 16 windows follow.
+  for (int64_t width : {5, 6, 12, 8, 16})
+    for (int64_t channels : {3, 4}) {
+      Case c{3,      1,      channels, 18,          {3, width},
+             {3, 3}, {1, 1}, {1, 1},   {1, 1, 1, 1}};
+      c.type = c.result = "bf16";
+      checkAll(c);
+    }
+  // More depth than a block.
+  Case c{2, 1, 90, 20, {6, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  c.type = "bf16";
+  c.result = "f32";
+  checkWeightGradient(c);
+  c.result = "bf16";
+  checkForward(c);
+  checkInputGradient(c);
+}
+
 TEST(Conv, Bias) {
   checkForward(plain, /*bias=*/true);
   checkForward({2, 2, 5, 7, {6, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},

@@ -8,6 +8,7 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/APFloat.h"
 #include "gtest/gtest.h"
+#include <chrono>
 #include <cstring>
 
 using namespace amp;
@@ -112,8 +113,13 @@ mlir::LogicalResult KernelRunner::compile(const std::string &function,
     return mlir::failure();
 
   numArguments = step.getNumArguments();
-  auto type = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  resultBytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  auto countBytes = [](mlir::Type type) -> size_t {
+    auto tensor = llvm::cast<mlir::RankedTensorType>(type);
+    return tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+  };
+  for (mlir::Type type : step.getArgumentTypes())
+    argumentBytes.push_back(countBytes(type));
+  resultBytes = countBytes(op->getResult(0).getType());
   scratch.assign(emitted->scratch.begin(), emitted->scratch.end());
   std::vector<std::string> names;
   for (KernelCall &call : emitted->calls) {
@@ -145,16 +151,56 @@ mlir::LogicalResult KernelRunner::compile(const std::string &function,
   return mlir::success();
 }
 
-/// A kernel of two or three buffers, called through one pointer to them.
+/// A kernel of two to four buffers, called through one pointer to them.
 static void callKernel(void *const *buffers, int64_t lo, int64_t hi) {
+  void *kernel = buffers[0];
   auto count = reinterpret_cast<intptr_t>(buffers[1]);
   void *const *b = buffers + 2;
+  using P = void *;
   if (count == 2)
-    reinterpret_cast<void (*)(void *, void *, int64_t, int64_t)>(buffers[0])(
-        b[0], b[1], lo, hi);
+    reinterpret_cast<void (*)(P, P, int64_t, int64_t)>(kernel)(b[0], b[1], lo,
+                                                               hi);
+  else if (count == 3)
+    reinterpret_cast<void (*)(P, P, P, int64_t, int64_t)>(kernel)(b[0], b[1],
+                                                                  b[2], lo, hi);
   else
-    reinterpret_cast<void (*)(void *, void *, void *, int64_t, int64_t)>(
-        buffers[0])(b[0], b[1], b[2], lo, hi);
+    reinterpret_cast<void (*)(P, P, P, P, int64_t, int64_t)>(kernel)(
+        b[0], b[1], b[2], b[3], lo, hi);
+}
+
+void KernelRunner::call(const std::vector<void *> &pointers,
+                        runtime::ThreadPool &pool) {
+  for (const Call &call : calls) {
+    EXPECT_TRUE(call.operands.size() >= 2 && call.operands.size() <= 4);
+    std::vector<void *> packed{call.kernel,
+                               reinterpret_cast<void *>(call.operands.size())};
+    for (int operand : call.operands)
+      packed.push_back(pointers[operand]);
+    pool.parallelFor(callKernel, packed.data(), call.iterations, call.grain);
+  }
+}
+
+double KernelRunner::measure(runtime::ThreadPool &pool, int repetitions) {
+  std::vector<Buffer> memory;
+  std::vector<void *> pointers;
+  std::vector<size_t> sizes = argumentBytes;
+  sizes.push_back(resultBytes);
+  sizes.insert(sizes.end(), scratch.begin(), scratch.end());
+  for (size_t size : sizes)
+    memory.emplace_back(size);
+  for (size_t i = 0; i < memory.size(); ++i) {
+    std::memset(memory[i].data(), 0, sizes[i]);
+    pointers.push_back(memory[i].data());
+  }
+  double best = 1e9;
+  for (int i = 0; i < repetitions; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    call(pointers, pool);
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    best = std::min(best, seconds.count());
+  }
+  return best;
 }
 
 Buffer KernelRunner::run(const std::vector<const Buffer *> &arguments,
@@ -170,14 +216,7 @@ Buffer KernelRunner::run(const std::vector<const Buffer *> &arguments,
   pointers.push_back(result.data());
   for (Buffer &buffer : memory)
     pointers.push_back(buffer.data());
-  for (const Call &call : calls) {
-    EXPECT_TRUE(call.operands.size() == 2 || call.operands.size() == 3);
-    std::vector<void *> packed{call.kernel,
-                               reinterpret_cast<void *>(call.operands.size())};
-    for (int operand : call.operands)
-      packed.push_back(pointers[operand]);
-    pool.parallelFor(callKernel, packed.data(), call.iterations, call.grain);
-  }
+  call(pointers, pool);
   EXPECT_TRUE(result.isGuardIntact());
   for (Buffer &buffer : memory)
     EXPECT_TRUE(buffer.isGuardIntact());

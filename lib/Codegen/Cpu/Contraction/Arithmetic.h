@@ -23,6 +23,8 @@ struct Arithmetic {
   int64_t unitDepth = 1;
 
   static Arithmetic get(mlir::Type source, const CpuTarget &target);
+  /// Without pairs.
+  static Arithmetic getWidened(mlir::Type source);
 
   bool isPair() const { return unitDepth == 2; }
   /// Whether memory of operands can be read as units.

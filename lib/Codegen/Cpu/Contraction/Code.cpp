@@ -128,6 +128,16 @@ Value Code::convert(Value value, Type element) {
   return arith::TruncFOp::create(builder, to, value);
 }
 
+Value Code::makePairs(Value low, Value high) {
+  VectorType pairs = vector(i32());
+  Value shift = arith::ConstantOp::create(
+      builder, DenseElementsAttr::get(pairs, builder.getI32IntegerAttr(16)));
+  low = arith::ExtUIOp::create(builder, pairs, low);
+  high = arith::ExtUIOp::create(builder, pairs, high);
+  high = arith::ShLIOp::create(builder, high, shift);
+  return arith::OrIOp::create(builder, low, high);
+}
+
 Value Code::allocate(int64_t size, Type element) {
   return LLVM::AllocaOp::create(
       builder, LLVM::LLVMPointerType::get(builder.getContext()), element,

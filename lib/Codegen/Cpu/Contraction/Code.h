@@ -51,6 +51,9 @@ public:
   /// f16, bf16 or f32 to `element`, or the other way; nothing when it fits.
   mlir::Value convert(mlir::Value value, mlir::Type element);
 
+  /// Two vectors of 16-bit elements as one of pairs in 32 bits.
+  mlir::Value makePairs(mlir::Value low, mlir::Value high);
+
   /// Memory of this call for `size` elements, aligned to 64 bytes. Only at the
   /// start of a kernel.
   mlir::Value allocate(int64_t size, mlir::Type element);

@@ -57,6 +57,11 @@ struct PhasedPlanes {
   /// Padded coordinate = coordinate + shift.
   Spatial shift{0, 0, 0};
 
+  /// Whether the planes are the tensor's own.
+  bool isSource() const {
+    return extents == source && phases == Spatial{1, 1, 1} &&
+           shift == Spatial{0, 0, 0};
+  }
   int64_t planeSize() const { return volume(phases) * volume(extents); }
   /// Where the element at a padded coordinate lies in its plane.
   int64_t offset(const Spatial &padded) const;

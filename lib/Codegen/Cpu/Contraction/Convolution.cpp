@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Convolution.h"
+#include "ConvProduct.h"
 #include "Pack.h"
 #include "Planes.h"
-#include "TapKernels.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
 #include "amp/Dialect/Train/IR/TrainDialect.h"
 
@@ -17,14 +17,6 @@ using namespace amp::cpu;
 
 static RankedTensorType getType(Value value) {
   return cast<RankedTensorType>(value.getType());
-}
-
-/// Sums are f32 chains; bf16 is widened, since pairs would have to lie side by
-/// side along the depth.
-static Arithmetic getArithmetic(Type source) {
-  Type f32 = Float32Type::get(source.getContext());
-  Type wide = source.isF64() ? source : f32;
-  return {source, wide, wide};
 }
 
 /// All taps of the kernel, in the order of the weights.
@@ -40,16 +32,40 @@ static void forEachTap(const Spatial &kernel,
 static KernelOperand addWeightRows(KernelCalls &calls, KernelModule &kernels,
                                    const Arithmetic &arithmetic, int64_t rows,
                                    int64_t depth, KernelOperand weights,
-                                   int64_t &stride) {
-  stride = depth;
-  if (arithmetic.isDirect())
+                                   UnitMatrix &layout) {
+  layout = {arithmetic.source, depth, arithmetic.unitDepth};
+  if (arithmetic.isDirect() && depth % arithmetic.unitDepth == 0)
     return weights;
   MatrixView view{
       /*batches=*/1,       rows * depth,     rows, depth,
       /*rowStride=*/depth, /*depthStride=*/1};
   PackedMatrix packed = PackedMatrix::paddedRows(arithmetic, view);
-  stride = packed.rowStride;
+  layout = {arithmetic.unit, packed.rowStride, 1};
   return addPack(calls, arithmetic, view, packed, weights, kernels);
+}
+
+/// The windows of y (or, for the input gradient, elements of a phase of x) in
+/// planes with these extents.
+static PositionGrid getPlaneGrid(int64_t images, const Spatial &counts,
+                                 int64_t channels, const PhasedPlanes &planes) {
+  PositionGrid grid;
+  grid.images = images;
+  grid.counts = counts;
+  grid.imageStride = channels * planes.planeSize();
+  grid.strides = {planes.extents[1] * planes.extents[2], planes.extents[2], 1};
+  return grid;
+}
+
+/// Offsets of all taps of the kernel in the planes of x.
+static SmallVector<int64_t> getTapOffsets(const ConvShape &shape,
+                                          const PhasedPlanes &planes) {
+  SmallVector<int64_t> offsets;
+  forEachTap(shape.kernel, [&](const Spatial &tap) {
+    offsets.push_back(
+        planes.offset({tap[0] * shape.dilations[0], tap[1] * shape.dilations[1],
+                       tap[2] * shape.dilations[2]}));
+  });
+  return offsets;
 }
 
 /// y = conv(x, w) + bias
@@ -58,52 +74,30 @@ static KernelCalls emitForward(const ConvShape &shape, Type source, Type result,
                                const KernelOperand *bias, KernelOperand y,
                                const CpuTarget &target, KernelModule &kernels) {
   KernelCalls calls;
-  Arithmetic arithmetic = getArithmetic(source);
   PhasedPlanes planes = PhasedPlanes::ofInput(shape);
-  int64_t rows = shape.groups * shape.yChannels;
+  int64_t xChannels = shape.groups * shape.xChannels;
+  int64_t yChannels = shape.groups * shape.yChannels;
   TapProduct product;
-  product.images = shape.images;
+  product.arithmetic = Arithmetic::get(source, target);
   product.groups = shape.groups;
   product.rows = shape.yChannels;
   product.channels = shape.xChannels;
-  KernelOperand units =
-      addPlanes(calls, kernels, arithmetic, planes,
-                shape.images * shape.groups * shape.xChannels, x);
-  KernelOperand weights =
-      addWeightRows(calls, kernels, arithmetic, rows,
-                    shape.xChannels * shape.taps(), w, product.weightStride);
+  product.from = getPlaneGrid(shape.images, shape.y, xChannels, planes);
+  product.to = {shape.images,
+                shape.y,
+                /*base=*/0,
+                yChannels * volume(shape.y),
+                {shape.y[1] * shape.y[2], shape.y[2], 1}};
   product.planeSize = planes.planeSize();
-  forEachTap(shape.kernel, [&](const Spatial &tap) {
-    product.offsets.push_back(
-        planes.offset({tap[0] * shape.dilations[0], tap[1] * shape.dilations[1],
-                       tap[2] * shape.dilations[2]}));
-  });
-
-  SumLattice lattice;
-  lattice.result = shape.y;
-  for (auto &numbers : lattice.first)
-    numbers = {0};
-  lattice.pitch = planes.extents[2];
-  lattice.planePitch = planes.extents[1] * planes.extents[2];
-  // The last window of one row and the first of the next are neighbours only
-  // when the row of planes ends with it; what lies between is thrown away.
-  product.positions = (shape.y[0] - 1) * lattice.planePitch +
-                      (shape.y[1] - 1) * lattice.pitch + shape.y[2];
-  lattice.sumsPerChannel = product.positions;
-  bool isDense = product.positions == volume(shape.y) && !bias;
-  product.result = isDense ? result : arithmetic.accumulator;
-  if (isDense) {
-    addTapProduct(calls, kernels, arithmetic, product, target, weights, units,
-                  y, 0);
-    return calls;
-  }
-  KernelOperand sums = KernelOperand::scratch(calls.scratch.size());
-  calls.scratch.push_back(shape.images * rows * product.positions *
-                          arithmetic.unitBytes());
-  addTapProduct(calls, kernels, arithmetic, product, target, weights, units,
-                sums, 0);
-  addFinish(calls, kernels, arithmetic, lattice, shape.images, rows, result,
-            sums, bias, y);
+  product.resultChannelSize = volume(shape.y);
+  product.offsets = getTapOffsets(shape, planes);
+  product.result = result;
+  KernelOperand padded =
+      addPlanes(calls, kernels, source, planes, shape.images * xChannels, x);
+  KernelOperand weights =
+      addWeightRows(calls, kernels, product.arithmetic, yChannels,
+                    product.depth(), w, product.weights);
+  addTapProduct(calls, kernels, product, target, weights, padded, bias, y);
   return calls;
 }
 
@@ -186,50 +180,86 @@ getPhases(const ConvShape &shape, ArrayRef<XDimension> dimensions) {
   return phases;
 }
 
-/// x = what conv(x, w) would have to be multiplied with y for, plus bias
+/// The elements of one phase of x, in x.
+static PositionGrid getPhaseGrid(const ConvShape &shape,
+                                 ArrayRef<XDimension> dimensions,
+                                 const Spatial &phase) {
+  PositionGrid grid;
+  grid.images = shape.images;
+  grid.imageStride = shape.groups * shape.xChannels * volume(shape.x);
+  int64_t stride = 1;
+  for (int i = 2; i >= 0; --i) {
+    const XDimension &dimension = dimensions[i];
+    int64_t first = dimension.first[phase[i]];
+    grid.counts[i] = dimension.count[phase[i]];
+    grid.base += (first * dimension.stride + phase[i] - dimension.pad) * stride;
+    grid.strides[i] = dimension.stride * stride;
+    stride *= shape.x[i];
+  }
+  return grid;
+}
+
+/// The planes of y in which the windows that reach x lie.
+static PhasedPlanes getGradientPlanes(const ConvShape &shape,
+                                      ArrayRef<XDimension> dimensions) {
+  PhasedPlanes planes;
+  planes.source = shape.y;
+  for (int i = 0; i < 3; ++i) {
+    planes.shift[i] = dimensions[i].before;
+    planes.extents[i] =
+        dimensions[i].lastStart + *llvm::max_element(dimensions[i].count);
+  }
+  return planes;
+}
+
+/// Weights of the taps of one phase, as rows for the channels of x.
+static KernelOperand addPhaseWeights(KernelCalls &calls, KernelModule &kernels,
+                                     const ConvShape &shape,
+                                     const XPhase &phase, KernelOperand w,
+                                     TapProduct &product) {
+  const Arithmetic &arithmetic = product.arithmetic;
+  bool isPair = arithmetic.isPair();
+  product.weights = {
+      isPair ? arithmetic.source : arithmetic.unit,
+      int64_t(llvm::alignTo(product.depth(), arithmetic.unitDepth)),
+      arithmetic.unitDepth};
+  // Elements that no window reaches are sums of nothing.
+  if (phase.taps.empty())
+    return w;
+  return addSwappedWeights(
+      calls, kernels,
+      {shape, arithmetic.source, phase.tapNumbers, product.weights}, w);
+}
+
+/// x = sum over windows of w * y, plus bias
 static KernelCalls emitTransposed(const ConvShape &shape, Type source,
                                   Type result, KernelOperand w, KernelOperand y,
                                   const KernelOperand *bias, KernelOperand x,
                                   const CpuTarget &target,
                                   KernelModule &kernels) {
   KernelCalls calls;
-  Arithmetic arithmetic = getArithmetic(source);
-  int64_t channels = shape.groups * shape.xChannels;
   SmallVector<XDimension> dimensions;
-  PhasedPlanes planes;
-  planes.source = shape.y;
-  SumLattice lattice;
-  lattice.result = shape.x;
-  lattice.strides = shape.strides;
-  lattice.pads = shape.pads;
-  Spatial most;
-  for (int i = 0; i < 3; ++i) {
-    const XDimension &dimension = dimensions.emplace_back(shape, i);
-    most[i] = *llvm::max_element(dimension.count);
-    planes.shift[i] = dimension.before;
-    planes.extents[i] = dimension.lastStart + most[i];
-    lattice.first[i] = dimension.first;
-  }
-  lattice.pitch = planes.extents[2];
-  lattice.planePitch = planes.extents[1] * planes.extents[2];
-  int64_t positions = (most[0] - 1) * lattice.planePitch +
-                      (most[1] - 1) * lattice.pitch + most[2];
-  lattice.sumsPerChannel = positions;
-
-  KernelOperand units =
-      addPlanes(calls, kernels, arithmetic, planes,
-                shape.images * shape.groups * shape.yChannels, y);
-  KernelOperand sums = KernelOperand::scratch(calls.scratch.size());
-  int64_t phaseSums = shape.images * channels * positions;
-  calls.scratch.push_back(phaseSums * volume(shape.strides) *
-                          arithmetic.unitBytes());
-  int64_t sumsOffset = 0;
+  for (int i = 0; i < 3; ++i)
+    dimensions.emplace_back(shape, i);
+  PhasedPlanes planes = getGradientPlanes(shape, dimensions);
+  int64_t yChannels = shape.groups * shape.yChannels;
+  KernelOperand padded =
+      addPlanes(calls, kernels, source, planes, shape.images * yChannels, y);
+  TapProduct product;
+  product.arithmetic = Arithmetic::get(source, target);
+  product.groups = shape.groups;
+  product.rows = shape.xChannels;
+  product.channels = shape.yChannels;
+  product.planeSize = planes.planeSize();
+  product.resultChannelSize = volume(shape.x);
+  product.result = result;
   for (auto &[phase, reached] : getPhases(shape, dimensions)) {
-    TapProduct product;
-    product.images = shape.images;
-    product.groups = shape.groups;
-    product.rows = shape.xChannels;
-    product.channels = shape.yChannels;
+    product.to = getPhaseGrid(shape, dimensions, phase);
+    product.from =
+        getPlaneGrid(shape.images, product.to.counts, yChannels, planes);
+    if (product.to.total() == 0)
+      continue;
+    product.offsets.clear();
     for (const Spatial &tap : reached.taps) {
       Spatial start;
       for (int i = 0; i < 3; ++i)
@@ -237,22 +267,33 @@ static KernelCalls emitTransposed(const ConvShape &shape, Type source,
             dimensions[i].firstWindow(tap[i], phase[i]) + dimensions[i].before;
       product.offsets.push_back(planes.offset(start));
     }
-    product.weightStride = shape.yChannels * reached.taps.size();
-    product.planeSize = planes.planeSize();
-    product.positions = positions;
-    product.result = arithmetic.accumulator;
-    // Elements that no window reaches are sums of nothing.
-    KernelOperand weights = w;
-    if (!reached.taps.empty())
-      weights = addSwappedWeights(calls, kernels, arithmetic, shape,
-                                  reached.tapNumbers, w);
-    addTapProduct(calls, kernels, arithmetic, product, target, weights, units,
-                  sums, sumsOffset);
-    sumsOffset += phaseSums;
+    KernelOperand weights =
+        addPhaseWeights(calls, kernels, shape, reached, w, product);
+    addTapProduct(calls, kernels, product, target, weights, padded, bias, x);
   }
-  addFinish(calls, kernels, arithmetic, lattice, shape.images, channels, result,
-            sums, bias, x);
   return calls;
+}
+
+/// y as panels of channels whose depth runs over the windows of all images.
+static KernelOperand addGradientPanels(KernelCalls &calls,
+                                       KernelModule &kernels,
+                                       const Arithmetic &arithmetic,
+                                       const ConvShape &shape,
+                                       int64_t panelRows, KernelOperand y) {
+  int64_t windows = volume(shape.y);
+  MatrixView view{shape.images * shape.groups,
+                  shape.yChannels * windows,
+                  shape.yChannels,
+                  windows,
+                  /*rowStride=*/windows,
+                  /*depthStride=*/1};
+  PackedMatrix packed = PackedMatrix::panels(arithmetic, view, panelRows);
+  int64_t panels = llvm::divideCeil(shape.yChannels, panelRows);
+  packed.batchStride = packed.panelStride;
+  packed.panelStride *= shape.images;
+  packed.innerBatches = shape.groups;
+  packed.innerBatchStride = panels * packed.panelStride;
+  return addPack(calls, arithmetic, view, packed, y, kernels);
 }
 
 /// w = sum over images and windows of x * y
@@ -262,24 +303,27 @@ static KernelCalls emitWeightGradient(const ConvShape &shape, Type source,
                                       const CpuTarget &target,
                                       KernelModule &kernels) {
   KernelCalls calls;
-  Arithmetic arithmetic = getArithmetic(source);
   PhasedPlanes planes = PhasedPlanes::ofInput(shape);
-  RegisterTile tile = getWeightTile(arithmetic, shape, target);
-  KernelOperand units =
-      addPlanes(calls, kernels, arithmetic, planes,
-                shape.images * shape.groups * shape.xChannels, x);
-  int64_t windows = volume(shape.y);
-  MatrixView view{shape.images * shape.groups,
-                  shape.yChannels * windows,
-                  shape.yChannels,
-                  windows,
-                  /*rowStride=*/windows,
-                  /*depthStride=*/1};
-  KernelOperand gradient = addPack(
-      calls, arithmetic, view,
-      PackedMatrix::panels(arithmetic, view, tile.columns()), y, kernels);
-  addWeightProduct(calls, kernels, arithmetic, shape, planes, tile, result,
-                   units, gradient, w);
+  int64_t xChannels = shape.groups * shape.xChannels;
+  WindowProduct product;
+  product.arithmetic = Arithmetic::get(source, target);
+  // Windows of two images make no pair.
+  if (product.arithmetic.isPair() && volume(shape.y) % 2 != 0)
+    product.arithmetic = Arithmetic::getWidened(source);
+  product.groups = shape.groups;
+  product.columns = shape.yChannels;
+  product.channels = shape.xChannels;
+  product.from = getPlaneGrid(shape.images, shape.y, xChannels, planes);
+  product.planeSize = planes.planeSize();
+  product.offsets = getTapOffsets(shape, planes);
+  product.tile = RegisterTile::get(product.arithmetic, product.rows(),
+                                   product.columns, target);
+  product.result = result;
+  KernelOperand padded =
+      addPlanes(calls, kernels, source, planes, shape.images * xChannels, x);
+  KernelOperand gradient = addGradientPanels(calls, kernels, product.arithmetic,
+                                             shape, product.tile.columns(), y);
+  addWindowProduct(calls, kernels, product, padded, gradient, w);
   return calls;
 }
 

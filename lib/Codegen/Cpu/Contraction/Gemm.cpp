@@ -183,12 +183,14 @@ void TilePrinter::emitTask(Value index) {
   Value batch = code.div(index, plan.panels());
   Value firstRow = code.mul(place.rowBlock, plan.blockTiles * plan.tile.rows);
 
-  int64_t aBatch = plan.packA ? plan.aPacked.batchUnits : problem.a.batchStride;
+  int64_t aBatch =
+      plan.packA ? plan.aPacked.batchStride : problem.a.batchStride;
   Value aOffset =
       code.add(code.mul(getBatch(batch, problem.aBatchStrides), aBatch),
                code.mul(firstRow, plan.aLayout().rowStride));
   place.a = code.at(a, aOffset, plan.aLayout().element);
-  int64_t bBatch = plan.packB ? plan.bPacked.batchUnits : problem.b.batchStride;
+  int64_t bBatch =
+      plan.packB ? plan.bPacked.batchStride : problem.b.batchStride;
   int64_t bPanel = plan.packB ? columns * plan.units : columns;
   Value bOffset =
       code.add(code.mul(getBatch(batch, problem.bBatchStrides), bBatch),

@@ -13,14 +13,20 @@
 using namespace mlir;
 using namespace amp::cpu;
 
+Arithmetic Arithmetic::getWidened(Type source) {
+  Type wide = source;
+  if (!source.isF64())
+    wide = Float32Type::get(source.getContext());
+  return {source, wide, wide};
+}
+
 Arithmetic Arithmetic::get(Type source, const CpuTarget &target) {
-  MLIRContext *context = source.getContext();
-  Type f32 = Float32Type::get(context);
-  if (source.isF64())
-    return {source, source, source};
-  if (source.isBF16() && target.hasAvx512Bf16())
-    return {source, IntegerType::get(context, 32), f32, /*unitDepth=*/2};
-  return {source, f32, f32};
+  Arithmetic arithmetic = getWidened(source);
+  if (source.isBF16() && target.hasAvx512Bf16()) {
+    arithmetic.unit = IntegerType::get(source.getContext(), 32);
+    arithmetic.unitDepth = 2;
+  }
+  return arithmetic;
 }
 
 RegisterTile RegisterTile::get(const Arithmetic &arithmetic, int64_t m,

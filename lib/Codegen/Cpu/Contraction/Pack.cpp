@@ -20,8 +20,9 @@ static constexpr int64_t chunkUnits = 256;
 PackedMatrix PackedMatrix::panels(const Arithmetic &arithmetic,
                                   const MatrixView &view, int64_t panelRows) {
   int64_t units = arithmetic.countUnits(view.depth);
-  int64_t paddedRows = llvm::alignTo(view.rows, panelRows);
-  return {panelRows, units, 1, paddedRows * units};
+  int64_t panelStride = panelRows * units;
+  int64_t batchStride = llvm::divideCeil(view.rows, panelRows) * panelStride;
+  return {panelRows, units, /*rowStride=*/1, panelStride, batchStride};
 }
 
 PackedMatrix PackedMatrix::paddedRows(const Arithmetic &arithmetic,
@@ -31,7 +32,8 @@ PackedMatrix PackedMatrix::paddedRows(const Arithmetic &arithmetic,
   // Rows a power of two apart would compete for the same lines of the cache.
   if (stride % 256 == 0)
     stride += lanes;
-  return {0, units, stride, view.rows * stride};
+  return {/*panelRows=*/0, units, stride, /*panelStride=*/0,
+          view.rows * stride};
 }
 
 static int64_t countPackIterations(const Arithmetic &arithmetic,
@@ -45,9 +47,11 @@ static std::string getPackKey(const Arithmetic &arithmetic,
                               const PackedMatrix &packed) {
   std::string types;
   llvm::raw_string_ostream(types) << arithmetic.source << arithmetic.unit;
-  return llvm::formatv("pack {0} {1}x{2}+{3} {4}x{5}+{6},{7}", types,
-                       view.batches, view.batchStride, packed.panelRows,
-                       view.rows, view.depth, view.rowStride, view.depthStride);
+  return llvm::formatv(
+      "pack {0} {1}x{2} {3}x{4}+{5},{6} to {7}*{8},{9} {10}:{11},{12}", types,
+      view.batches, view.batchStride, view.rows, view.depth, view.rowStride,
+      view.depthStride, packed.panelRows, packed.rowStride, packed.panelStride,
+      packed.innerBatches, packed.innerBatchStride, packed.batchStride);
 }
 
 namespace {
@@ -106,20 +110,11 @@ Value Packer::loadAlongRows(Value pointer, int64_t rows, bool half) {
     return code.convert(code.loadVector(pointer, arithmetic.source, rows),
                         arithmetic.unit);
   Type i16 = code.builder.getI16Type();
-  auto widen = [&](Value value) -> Value {
-    return arith::ExtUIOp::create(code.builder, code.vector(arithmetic.unit),
-                                  value);
-  };
-  Value first = widen(code.loadVector(pointer, i16, rows));
-  if (half)
-    return first;
-  Value second = widen(code.loadVector(
-      code.at(pointer, view.depthStride, arithmetic.source), i16, rows));
-  Value shift = arith::ConstantOp::create(
-      code.builder, DenseElementsAttr::get(code.vector(arithmetic.unit),
-                                           code.builder.getI32IntegerAttr(16)));
-  second = arith::ShLIOp::create(code.builder, second, shift);
-  return arith::OrIOp::create(code.builder, first, second);
+  Value second = code.zeros(i16);
+  if (!half)
+    second = code.loadVector(
+        code.at(pointer, view.depthStride, arithmetic.source), i16, rows);
+  return code.makePairs(code.loadVector(pointer, i16, rows), second);
 }
 
 /// Eklundh's method: exchange blocks of 1, 2, 4 and 8 across the diagonal.
@@ -153,11 +148,11 @@ void Packer::storeSquare(ArrayRef<Value> square, Value row, Value unit,
     return;
   }
   Value panel = code.div(row, packed.panelRows);
-  Value depth = code.add(code.mul(panel, packed.units), unit);
-  Value base = code.at(toBatch,
-                       code.add(code.mul(depth, packed.panelRows),
-                                code.rem(row, packed.panelRows)),
-                       arithmetic.unit);
+  Value inPanel = code.add(code.mul(unit, packed.panelRows),
+                           code.rem(row, packed.panelRows));
+  Value base =
+      code.at(toBatch, code.add(code.mul(panel, packed.panelStride), inPanel),
+              arithmetic.unit);
   for (int64_t i = 0; i < extent.units; ++i)
     code.store(square[i], code.at(base, i * packed.panelRows, arithmetic.unit));
 }
@@ -216,8 +211,10 @@ void Packer::emitIteration(Value index) {
   Value group = code.rem(index, groups), batch = code.div(index, groups);
   Value fromBatch =
       code.at(from, code.mul(batch, view.batchStride), arithmetic.source);
-  Value toBatch =
-      code.at(to, code.mul(batch, packed.batchUnits), arithmetic.unit);
+  Value toOffset = code.add(
+      code.mul(code.div(batch, packed.innerBatches), packed.batchStride),
+      code.mul(code.rem(batch, packed.innerBatches), packed.innerBatchStride));
+  Value toBatch = code.at(to, toOffset, arithmetic.unit);
   int64_t last = view.rows % lanes;
   code.splitLast(group, groups, last != 0, [&](bool isLast) {
     emitGroup(code.mul(group, lanes), chunk, fromBatch, toBatch,
@@ -238,8 +235,11 @@ KernelOperand amp::cpu::addPack(KernelCalls &calls,
                                 const PackedMatrix &packed, KernelOperand from,
                                 KernelModule &kernels) {
   KernelOperand to = KernelOperand::scratch(calls.scratch.size());
-  calls.scratch.push_back(view.batches * packed.batchUnits *
-                          arithmetic.unitBytes());
+  int64_t batchUnits =
+      packed.isPanels()
+          ? llvm::alignTo(view.rows, packed.panelRows) * packed.units
+          : view.rows * packed.rowStride;
+  calls.scratch.push_back(view.batches * batchUnits * arithmetic.unitBytes());
   auto kernel =
       kernels.getOrCreate(getPackKey(arithmetic, view, packed), "pack", 2,
                           [&](ImplicitLocOpBuilder &builder, ValueRange buffers,

@@ -32,7 +32,11 @@ struct PackedMatrix {
   int64_t panelRows;
   int64_t units;
   int64_t rowStride;
-  int64_t batchUnits;
+  int64_t panelStride;
+  int64_t batchStride;
+  /// Batches may be pairs (outer, inner) of which the inner ones have a stride
+  /// of their own.
+  int64_t innerBatches = 1, innerBatchStride = 0;
 
   static PackedMatrix panels(const Arithmetic &arithmetic,
                              const MatrixView &view, int64_t panelRows);

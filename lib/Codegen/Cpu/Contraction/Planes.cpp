@@ -57,9 +57,8 @@ namespace {
 /// Prints the copy of one row of all phases of the innermost dimension.
 class RowPadder {
 public:
-  RowPadder(Code &code, const Arithmetic &arithmetic,
-            const PhasedPlanes &planes)
-      : code(code), arithmetic(arithmetic), planes(planes) {}
+  RowPadder(Code &code, Type element, const PhasedPlanes &planes)
+      : code(code), element(element), planes(planes) {}
   void emit(Value index, Value from, Value to);
 
 private:
@@ -72,7 +71,7 @@ private:
   void copy(Value from, Value to, int64_t count);
 
   Code &code;
-  const Arithmetic &arithmetic;
+  Type element;
   const PhasedPlanes &planes;
 };
 
@@ -82,20 +81,17 @@ void RowPadder::copy(Value from, Value to, int64_t count) {
   int64_t stride = planes.phases[2];
   if (stride <= largestVectorStride) {
     forVectors(code, count, [&](Value i, int64_t size) {
-      Value value = loadStrided(
-          code, code.at(from, code.mul(i, stride), arithmetic.source),
-          arithmetic.source, size, stride);
-      code.storeVector(code.convert(value, arithmetic.unit),
-                       code.at(to, i, arithmetic.unit), size);
+      Value value =
+          loadStrided(code, code.at(from, code.mul(i, stride), element),
+                      element, size, stride);
+      code.storeVector(value, code.at(to, i, element), size);
     });
     return;
   }
   code.loop(code.number(0), code.number(count), 1, [&](Value i) {
     Value value =
-        code.load(code.at(from, code.mul(i, stride), arithmetic.source),
-                  arithmetic.source);
-    code.store(code.convert(value, arithmetic.unit),
-               code.at(to, i, arithmetic.unit));
+        code.load(code.at(from, code.mul(i, stride), element), element);
+    code.store(value, code.at(to, i, element));
   });
 }
 
@@ -110,22 +106,20 @@ void RowPadder::emitPhase(int64_t phase, Value valid, Value source, Value to) {
   end = std::min(end, width);
   if (first > 0 || end < width)
     forVectors(code, width, [&](Value i, int64_t size) {
-      code.storeVector(code.zeros(arithmetic.unit),
-                       code.at(to, i, arithmetic.unit), size);
+      code.storeVector(code.zeros(element), code.at(to, i, element), size);
     });
   if (first >= end)
     return;
   code.branch(
       valid,
       [&] {
-        copy(code.at(source, start + first * stride, arithmetic.source),
-             code.at(to, first, arithmetic.unit), end - first);
+        copy(code.at(source, start + first * stride, element),
+             code.at(to, first, element), end - first);
       },
       [&] {
         forVectors(code, end - first, [&](Value i, int64_t size) {
-          code.storeVector(code.zeros(arithmetic.unit),
-                           code.at(to, code.add(i, first), arithmetic.unit),
-                           size);
+          code.storeVector(code.zeros(element),
+                           code.at(to, code.add(i, first), element), size);
         });
       });
 }
@@ -152,32 +146,32 @@ void RowPadder::emit(Value index, Value from, Value to) {
       code.add(code.mul(code.add(code.mul(channel, planes.source[0]), sourceD),
                         planes.source[1]),
                sourceH);
-  Value source =
-      code.at(from, code.mul(row, planes.source[2]), arithmetic.source);
+  Value source = code.at(from, code.mul(row, planes.source[2]), element);
   Value inside = code.add(code.mul(d, extents[1]), h);
   for (int64_t phase : llvm::seq<int64_t>(0, phases[2])) {
     Value number = code.add(code.mul(plane, phases[2]), phase);
     Value offset = code.add(code.mul(number, volume(extents)),
                             code.mul(inside, extents[2]));
-    emitPhase(phase, valid, source, code.at(to, offset, arithmetic.unit));
+    emitPhase(phase, valid, source, code.at(to, offset, element));
   }
 }
 
 KernelOperand amp::cpu::addPlanes(KernelCalls &calls, KernelModule &kernels,
-                                  const Arithmetic &arithmetic,
-                                  const PhasedPlanes &planes, int64_t channels,
-                                  KernelOperand from) {
+                                  Type element, const PhasedPlanes &planes,
+                                  int64_t channels, KernelOperand from) {
+  if (planes.isSource())
+    return from;
   KernelOperand to = KernelOperand::scratch(calls.scratch.size());
   calls.scratch.push_back(channels * planes.planeSize() *
-                          arithmetic.unitBytes());
-  std::string key = llvm::formatv("planes {0} {1}", spell(arithmetic.source),
-                                  planes.getKey());
+                          element.getIntOrFloatBitWidth() / 8);
+  std::string key =
+      llvm::formatv("planes {0} {1}", spell(element), planes.getKey());
   auto kernel =
       kernels.getOrCreate(key, "planes", 2,
                           [&](ImplicitLocOpBuilder &builder, ValueRange buffers,
                               Value lo, Value hi) {
                             Code code(builder);
-                            RowPadder padder(code, arithmetic, planes);
+                            RowPadder padder(code, element, planes);
                             code.loop(lo, hi, 1, [&](Value index) {
                               padder.emit(index, buffers[0], buffers[1]);
                             });
@@ -189,184 +183,62 @@ KernelOperand amp::cpu::addPlanes(KernelCalls &calls, KernelModule &kernels,
   return to;
 }
 
+static void emitSwappedRow(Code &code, const SwappedWeights &swapped,
+                           Value table, Value row, Value from, Value to) {
+  const ConvShape &shape = swapped.shape;
+  int64_t count = swapped.taps.size();
+  Type source = swapped.source, element = swapped.layout.element;
+  Value zero = code.number(0);
+  Value x = code.rem(row, shape.xChannels);
+  Value group = code.div(row, shape.xChannels);
+  Value start = code.mul(row, swapped.layout.rowStride);
+  code.loop(zero, code.number(shape.yChannels), 1, [&](Value y) {
+    Value channel = code.add(code.mul(group, shape.yChannels), y);
+    Value number = code.add(code.mul(channel, shape.xChannels), x);
+    Value taps = code.at(from, code.mul(number, shape.taps()), source);
+    Value destination =
+        code.at(to, code.add(start, code.mul(y, count)), element);
+    code.loop(zero, code.number(count), 1, [&](Value tap) {
+      Value value =
+          code.load(code.at(taps, code.lookUp(table, tap), source), source);
+      code.store(code.convert(value, element),
+                 code.at(destination, tap, element));
+    });
+  });
+  // The second half of a last pair.
+  Value padding = arith::ConstantOp::create(code.builder,
+                                            code.builder.getZeroAttr(element));
+  for (int64_t k = shape.yChannels * count; k < swapped.layout.rowStride; ++k)
+    code.store(padding, code.at(to, code.add(start, k), element));
+}
+
 KernelOperand amp::cpu::addSwappedWeights(KernelCalls &calls,
                                           KernelModule &kernels,
-                                          const Arithmetic &arithmetic,
-                                          const ConvShape &shape,
-                                          ArrayRef<int64_t> chosenTaps,
+                                          const SwappedWeights &swapped,
                                           KernelOperand weights) {
-  int64_t count = chosenTaps.size();
+  const ConvShape &shape = swapped.shape;
+  const UnitMatrix &layout = swapped.layout;
+  int64_t rows = shape.groups * shape.xChannels;
   KernelOperand to = KernelOperand::scratch(calls.scratch.size());
-  calls.scratch.push_back(shape.groups * shape.xChannels * shape.yChannels *
-                          count * arithmetic.unitBytes());
-  std::string taps;
-  llvm::raw_string_ostream stream(taps);
-  llvm::interleaveComma(chosenTaps, stream);
+  calls.scratch.push_back(rows * layout.rowStride *
+                          layout.element.getIntOrFloatBitWidth() / 8);
   std::string key =
-      llvm::formatv("weights {0} {1}x{2}/{3} {4}", spell(arithmetic.source),
-                    shape.xChannels, shape.yChannels, shape.taps(), taps);
+      llvm::formatv("weights {0} {1} {2}x{3}/{4}+{5} ", spell(swapped.source),
+                    spell(layout.element), shape.xChannels, shape.yChannels,
+                    shape.taps(), layout.rowStride);
+  llvm::raw_string_ostream stream(key);
+  llvm::interleaveComma(swapped.taps, stream);
   auto kernel = kernels.getOrCreate(
       key, "weights", 2,
       [&](ImplicitLocOpBuilder &builder, ValueRange buffers, Value lo,
           Value hi) {
         Code code(builder);
-        Value table = code.table(chosenTaps);
-        Value zero = code.number(0);
-        code.loop(lo, hi, 1, [&](Value index) {
-          Value x = code.rem(index, shape.xChannels);
-          Value group = code.div(index, shape.xChannels);
-          Value firstY = code.mul(group, shape.yChannels);
-          code.loop(zero, code.number(shape.yChannels), 1, [&](Value y) {
-            Value row =
-                code.add(code.mul(code.add(firstY, y), shape.xChannels), x);
-            Value source = code.at(buffers[0], code.mul(row, shape.taps()),
-                                   arithmetic.source);
-            Value target = code.add(code.mul(index, shape.yChannels), y);
-            Value destination =
-                code.at(buffers[1], code.mul(target, count), arithmetic.unit);
-            code.loop(zero, code.number(count), 1, [&](Value tap) {
-              Value value = code.load(
-                  code.at(source, code.lookUp(table, tap), arithmetic.source),
-                  arithmetic.source);
-              code.store(code.convert(value, arithmetic.unit),
-                         code.at(destination, tap, arithmetic.unit));
-            });
-          });
+        Value table = code.table(swapped.taps);
+        code.loop(lo, hi, 1, [&](Value row) {
+          emitSwappedRow(code, swapped, table, row, buffers[0], buffers[1]);
         });
       });
-  calls.calls.push_back({kernel,
-                         {weights, to},
-                         shape.groups * shape.xChannels,
-                         getGrain(shape.yChannels * count)});
+  calls.calls.push_back(
+      {kernel, {weights, to}, rows, getGrain(layout.rowStride)});
   return to;
-}
-
-std::string SumLattice::getKey() const {
-  std::string key;
-  llvm::raw_string_ostream stream(key);
-  for (const Spatial *part : {&result, &strides, &pads}) {
-    llvm::interleave(*part, stream, ",");
-    stream << " ";
-  }
-  for (const auto &numbers : first) {
-    llvm::interleave(numbers, stream, ",");
-    stream << " ";
-  }
-  stream << pitch << " " << planePitch << " " << sumsPerChannel;
-  return key;
-}
-
-namespace {
-
-/// Prints one row of the result.
-class RowFinisher {
-public:
-  RowFinisher(Code &code, const Arithmetic &arithmetic,
-              const SumLattice &lattice, int64_t images, int64_t channels,
-              Type type)
-      : code(code), arithmetic(arithmetic), lattice(lattice),
-        phaseSize(images * channels * lattice.sumsPerChannel),
-        channels(channels), type(type) {
-    for (int i = 0; i < 3; ++i)
-      first[i] = lattice.strides[i] == 1 ? code.number(lattice.first[i][0])
-                                         : code.table(lattice.first[i]);
-  }
-  void emit(Value index, Value sums, Value bias, Value result);
-
-private:
-  /// The phase of a coordinate and the number of its sum.
-  std::pair<Value, Value> locate(int dimension, Value coordinate);
-  Value finish(Value sum, Value bias) {
-    if (bias)
-      sum = arith::AddFOp::create(code.builder, sum, bias);
-    return code.convert(sum, type);
-  }
-
-  Code &code;
-  const Arithmetic &arithmetic;
-  const SumLattice &lattice;
-  int64_t phaseSize, channels;
-  Type type;
-  Value first[3];
-};
-
-} // namespace
-
-std::pair<Value, Value> RowFinisher::locate(int i, Value coordinate) {
-  Value padded = code.add(coordinate, lattice.pads[i]);
-  int64_t stride = lattice.strides[i];
-  Value phase = code.rem(padded, stride);
-  Value start = stride == 1 ? first[i] : code.lookUp(first[i], phase);
-  return {phase, code.sub(code.div(padded, stride), start)};
-}
-
-void RowFinisher::emit(Value index, Value sums, Value bias, Value result) {
-  const Spatial &size = lattice.result;
-  Type sumType = arithmetic.accumulator;
-  Value h = code.rem(index, size[1]);
-  Value rest = code.div(index, size[1]);
-  Value d = code.rem(rest, size[0]), channel = code.div(rest, size[0]);
-  auto [dPhase, dSum] = locate(0, d);
-  auto [hPhase, hSum] = locate(1, h);
-  Value phase = code.mul(code.add(code.mul(dPhase, lattice.strides[1]), hPhase),
-                         lattice.strides[2]);
-  Value offset = code.add(code.mul(phase, phaseSize),
-                          code.mul(channel, lattice.sumsPerChannel));
-  offset = code.add(offset, code.add(code.mul(dSum, lattice.planePitch),
-                                     code.mul(hSum, lattice.pitch)));
-  Value from = code.at(sums, offset, sumType);
-  Value to = code.at(result, code.mul(index, size[2]), type);
-  Value scalarBias, vectorBias;
-  if (bias) {
-    Type biasType = type.isF64() ? type : arithmetic.source;
-    scalarBias = code.convert(
-        code.load(code.at(bias, code.rem(channel, channels), biasType),
-                  biasType),
-        sumType);
-    vectorBias = code.splat(scalarBias);
-  }
-  if (lattice.strides[2] == 1) {
-    int64_t start = lattice.pads[2] - lattice.first[2][0];
-    forVectors(code, size[2], [&](Value i, int64_t count) {
-      Value sum = code.loadVector(code.at(from, code.add(i, start), sumType),
-                                  sumType, count);
-      code.storeVector(finish(sum, vectorBias), code.at(to, i, type), count);
-    });
-    return;
-  }
-  code.loop(code.number(0), code.number(size[2]), 1, [&](Value w) {
-    auto [wPhase, wSum] = locate(2, w);
-    Value sum = code.load(
-        code.at(from, code.add(code.mul(wPhase, phaseSize), wSum), sumType),
-        sumType);
-    code.store(finish(sum, scalarBias), code.at(to, w, type));
-  });
-}
-
-void amp::cpu::addFinish(KernelCalls &calls, KernelModule &kernels,
-                         const Arithmetic &arithmetic,
-                         const SumLattice &lattice, int64_t images,
-                         int64_t channels, Type type, KernelOperand sums,
-                         const KernelOperand *bias, KernelOperand result) {
-  std::string key = llvm::formatv("finish {0} {1} {2}x{3} {4} bias {5}",
-                                  spell(arithmetic.source), spell(type), images,
-                                  channels, lattice.getKey(), bias != nullptr);
-  SmallVector<KernelOperand> operands{sums, result};
-  if (bias)
-    operands.insert(operands.begin() + 1, *bias);
-  auto kernel = kernels.getOrCreate(
-      key, "finish", operands.size(),
-      [&](ImplicitLocOpBuilder &builder, ValueRange buffers, Value lo,
-          Value hi) {
-        Code code(builder);
-        RowFinisher finisher(code, arithmetic, lattice, images, channels, type);
-        Value biasBuffer = bias ? buffers[1] : Value();
-        code.loop(lo, hi, 1, [&](Value index) {
-          finisher.emit(index, buffers.front(), biasBuffer, buffers.back());
-        });
-      });
-  const Spatial &size = lattice.result;
-  calls.calls.push_back({kernel, operands,
-                         images * channels * size[0] * size[1],
-                         getGrain(size[2])});
 }

@@ -1,6 +1,6 @@
-//===- Planes.h - Convolution operands rearranged, results put back -------===//
+//===- Planes.h - Operands of convolutions rearranged ---------------------===//
 //
-// The copies around the kernels of a convolution.
+// The copies before the products of a convolution.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,45 +12,24 @@
 
 namespace amp::cpu {
 
-/// Copies `channels` (of all images) of `from` into phased planes of units in a
-/// new scratch buffer.
+/// `channels` (of all images) of `from` as phased planes: in a new scratch
+/// buffer, or `from` itself where these are the planes.
 KernelOperand addPlanes(KernelCalls &calls, KernelModule &kernels,
-                        const Arithmetic &arithmetic,
-                        const PhasedPlanes &planes, int64_t channels,
-                        KernelOperand from);
+                        mlir::Type element, const PhasedPlanes &planes,
+                        int64_t channels, KernelOperand from);
 
-/// Copies weights [groups * yChannels][xChannels][taps] into
-/// [groups * xChannels][yChannels][chosen taps] units.
-KernelOperand addSwappedWeights(KernelCalls &calls, KernelModule &kernels,
-                                const Arithmetic &arithmetic,
-                                const ConvShape &shape,
-                                llvm::ArrayRef<int64_t> chosenTaps,
-                                KernelOperand weights);
-
-/// How sums of windows become elements of the result. Along a dimension, the
-/// element at i is sum number (i + pad) / stride - first[phase] of phase
-/// (i + pad) % stride; sums lie in rows of `pitch` and planes of `planePitch`.
-struct SumLattice {
-  Spatial result{1, 1, 1};
-  Spatial strides{1, 1, 1};
-  Spatial pads{0, 0, 0};
-  /// The number of the first sum, by dimension and phase.
-  std::array<llvm::SmallVector<int64_t>, 3> first;
-  int64_t pitch = 1, planePitch = 1;
-  /// Sums of one channel of one phase; sums of phases follow each other after
-  /// all channels of all images.
-  int64_t sumsPerChannel = 1;
-
-  std::string getKey() const;
+/// Weights [groups * yChannels][xChannels][taps] as rows
+/// [groups * xChannels][yChannels][chosen taps], padded with zeros.
+struct SwappedWeights {
+  ConvShape shape;
+  mlir::Type source;
+  llvm::SmallVector<int64_t> taps;
+  UnitMatrix layout;
 };
 
-/// Writes `channels` (of `images` images) of the result: sums, plus the bias of
-/// the channel if there is one, rounded to `type`.
-void addFinish(KernelCalls &calls, KernelModule &kernels,
-               const Arithmetic &arithmetic, const SumLattice &lattice,
-               int64_t images, int64_t channels, mlir::Type type,
-               KernelOperand sums, const KernelOperand *bias,
-               KernelOperand result);
+KernelOperand addSwappedWeights(KernelCalls &calls, KernelModule &kernels,
+                                const SwappedWeights &swapped,
+                                KernelOperand weights);
 
 } // namespace amp::cpu
 
