@@ -7,6 +7,7 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <dlfcn.h>
@@ -179,6 +180,33 @@ TEST_F(BackendTest, NamesMissingSymbol) {
   EXPECT_EQ(llvm::toString(library.takeError()),
             "generated code calls 'logf', which no library of the artifact "
             "provides");
+}
+
+TEST_F(BackendTest, LinksMathFunctions) {
+  auto objects = compile(R"(
+    llvm.func @pow(f64, f64) -> f64
+    llvm.func @entry(%x: f64, %y: f64) -> f64 {
+      %z = llvm.call @pow(%x, %y) : (f64, f64) -> f64
+      llvm.return %z : f64
+    })");
+  auto loaded = LoadedCode::load(objects);
+  ASSERT_TRUE(bool(loaded));
+  EXPECT_EQ((*loaded)->get<double(double, double)>("entry")(0.5, 3), 0.125);
+  llvm::SmallString<128> folder;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("amp-test", folder));
+  std::string path = (folder + "/libstep.so").str();
+  ASSERT_FALSE(bool(linkShared(objects, path)));
+  // Lazy binding would hide a library that does not name libm.
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_TRUE(library) << dlerror();
+  auto *entry =
+      reinterpret_cast<double (*)(double, double)>(dlsym(library, "entry"));
+  EXPECT_EQ(entry(2, 10), 1024);
+  dlclose(library);
+  auto text = llvm::MemoryBuffer::getFile(path);
+  ASSERT_TRUE(bool(text));
+  EXPECT_TRUE((*text)->getBuffer().contains("libm.so.6"));
+  llvm::sys::fs::remove_directories(folder);
 }
 
 TEST_F(BackendTest, ReportsWhatDoesNotLower) {

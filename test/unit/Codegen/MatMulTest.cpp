@@ -183,7 +183,7 @@ TEST(MatMul, Transposes) {
 
 TEST(MatMul, NarrowResults) {
   for (std::string type : {"f16", "bf16"})
-    for (int64_t n : {1, 7, 64, 70})
+    for (int64_t n : {1, 7, 17, 64, 65, 70})
       check({{}, {}, 9, n, 40, false, true, type, type});
 }
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "amp/Codegen/Cpu/Backend/Link.h"
+#include "MathLibrary.h"
 #include "amp/Support/AtomicFile.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -30,9 +31,11 @@ static llvm::MemoryBufferRef asBuffer(const ObjectFile &object) {
   return {StringRef(object.data(), object.size()), "kernels.o"};
 }
 
-/// Fails when the objects together need a function that neither they nor libc
-/// have: a math function or a compiler helper would be missing at load.
-static Error checkSymbols(llvm::ArrayRef<ObjectFile> objects) {
+/// The functions of libm that the objects call. Fails when they need a function
+/// that neither they nor libc have: a helper of the compiler's, for example,
+/// would be missing at load.
+static Expected<std::vector<std::string>>
+findMathCalls(llvm::ArrayRef<ObjectFile> objects) {
   llvm::StringSet<> defined, used;
   for (const ObjectFile &object : objects) {
     auto file = llvm::object::ObjectFile::createObjectFile(asBuffer(object));
@@ -48,14 +51,20 @@ static Error checkSymbols(llvm::ArrayRef<ObjectFile> objects) {
         (undefined ? used : defined).insert(*name);
     }
   }
-  for (auto &symbol : used)
-    if (!defined.contains(symbol.first()) &&
-        !llvm::is_contained(libcSymbols, symbol.first()) &&
-        symbol.first() != "_GLOBAL_OFFSET_TABLE_")
+  std::vector<std::string> calls;
+  for (auto &symbol : used) {
+    StringRef name = symbol.first();
+    if (defined.contains(name) || name == "_GLOBAL_OFFSET_TABLE_" ||
+        llvm::is_contained(libcSymbols, name))
+      continue;
+    if (!isMathFunction(name))
       return llvm::createStringError(
-          "generated code calls '" + symbol.first() +
+          "generated code calls '" + name +
           "', which no library of the artifact provides");
-  return Error::success();
+    calls.push_back(name.str());
+  }
+  llvm::sort(calls);
+  return calls;
 }
 
 static Error writeFile(StringRef path, llvm::ArrayRef<char> bytes) {
@@ -73,10 +82,11 @@ static Error writeFile(StringRef path, llvm::ArrayRef<char> bytes) {
 }
 
 /// lld keeps global state, so one link at a time.
-static Error runLinker(llvm::ArrayRef<std::string> inputs, StringRef output) {
+static Error runLinker(llvm::ArrayRef<std::string> inputs, StringRef soname,
+                       const std::string &output) {
   static std::mutex oneAtATime;
   std::lock_guard<std::mutex> lock(oneAtATime);
-  std::string outputPath = output.str(), messages;
+  std::string name = soname.str(), messages;
   std::vector<const char *> arguments{"ld.lld",
                                       "-shared",
                                       "--threads=1",
@@ -85,11 +95,11 @@ static Error runLinker(llvm::ArrayRef<std::string> inputs, StringRef output) {
                                       "noexecstack",
                                       "-z",
                                       "relro",
-                                      "--hash-style=gnu",
                                       "-soname",
-                                      "libstep.so",
+                                      name.c_str(),
+                                      "--hash-style=gnu",
                                       "-o",
-                                      outputPath.c_str()};
+                                      output.c_str()};
   for (const std::string &input : inputs)
     arguments.push_back(input.c_str());
   llvm::raw_string_ostream stream(messages);
@@ -101,9 +111,22 @@ static Error runLinker(llvm::ArrayRef<std::string> inputs, StringRef output) {
   return Error::success();
 }
 
+/// Adds a stand-in for libm to `inputs`, so that the library asks for libm.
+static Error addMathLibrary(llvm::ArrayRef<std::string> calls, StringRef folder,
+                            std::vector<std::string> &inputs) {
+  if (calls.empty())
+    return Error::success();
+  std::string object = (folder + "/libm.o").str();
+  inputs.push_back((folder + "/libm.so.6").str());
+  if (Error error = writeFile(object, emitStubs(calls)))
+    return error;
+  return runLinker(object, "libm.so.6", inputs.back());
+}
+
 Expected<ObjectFile> cpu::linkShared(llvm::ArrayRef<ObjectFile> objects) {
-  if (Error error = checkSymbols(objects))
-    return std::move(error);
+  auto mathCalls = findMathCalls(objects);
+  if (!mathCalls)
+    return mathCalls.takeError();
   llvm::SmallString<128> folder;
   if (std::error_code error =
           llvm::sys::fs::createUniqueDirectory("amp-link", folder))
@@ -118,7 +141,9 @@ Expected<ObjectFile> cpu::linkShared(llvm::ArrayRef<ObjectFile> objects) {
       return std::move(error);
   }
   std::string output = (folder + "/libstep.so").str();
-  if (Error error = runLinker(inputs, output))
+  if (Error error = addMathLibrary(*mathCalls, folder, inputs))
+    return std::move(error);
+  if (Error error = runLinker(inputs, "libstep.so", output))
     return std::move(error);
   auto linked = llvm::MemoryBuffer::getFile(output);
   if (!linked)
@@ -147,8 +172,8 @@ LoadedCode::~LoadedCode() = default;
 
 Expected<std::unique_ptr<LoadedCode>>
 LoadedCode::load(llvm::ArrayRef<ObjectFile> objects) {
-  if (Error error = checkSymbols(objects))
-    return std::move(error);
+  if (auto calls = findMathCalls(objects); !calls)
+    return calls.takeError();
   llvm::InitializeNativeTarget();
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)

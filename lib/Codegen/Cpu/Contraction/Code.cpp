@@ -108,6 +108,11 @@ void Code::storeVector(Value value, Value pointer, int64_t count) {
   int64_t size = cast<VectorType>(value.getType()).getNumElements();
   if (count == size)
     return store(value, pointer);
+  // LLVM 22 makes a masked store of one narrowed lane a store of the wide one.
+  if (count == 1)
+    return store(
+        vector::ExtractOp::create(builder, value, ArrayRef<int64_t>{0}),
+        pointer);
   LLVM::MaskedStoreOp::create(builder, value, pointer, mask(count, size),
                               getAlignment(value.getType()));
 }

@@ -16,8 +16,8 @@ class LLJIT;
 namespace amp::cpu {
 
 /// Links the objects to a shared library that needs nothing but libc's memory
-/// functions, and returns its bytes. An object that needs anything else is an
-/// error that names the symbol.
+/// functions and libm's functions on doubles, and returns its bytes. An object
+/// that needs anything else is an error that names the symbol.
 llvm::Expected<ObjectFile> linkShared(llvm::ArrayRef<ObjectFile> objects);
 
 /// The same, written to `path`, which appears whole or not at all.
