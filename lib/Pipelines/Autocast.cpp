@@ -12,10 +12,7 @@
 
 using namespace mlir;
 
-/// Whether the policy says to cast op by op as an eager framework would: each
-/// op then keeps the type it has there. A policy that cannot be loaded is
-/// reported by the pass that needs it.
-static bool isProgramOrder(StringRef policy) {
+bool amp::isProgramOrder(StringRef policy) {
   llvm::Expected<amp::Policy> loaded = amp::Policy::load(policy);
   if (!loaded) {
     llvm::consumeError(loaded.takeError());

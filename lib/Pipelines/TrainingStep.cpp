@@ -33,6 +33,17 @@ void amp::addAutocast(OpPassManager &pm, const AutocastConfig &autocast,
   buildAutocastPipeline(pm, options);
 }
 
+/// A policy that imitates an eager framework has the framework's backward, too:
+/// its scaler sees the overflows of half weight gradients.
+static DifferentiatePassOptions
+getDifferentiation(const TrainingConfig &config) {
+  DifferentiatePassOptions options;
+  if (const std::optional<AutocastConfig> &autocast = config.autocast)
+    options.halfWeightGradients = autocast->halfWeightGradients.value_or(
+        isProgramOrder(autocast->policy));
+  return options;
+}
+
 void amp::buildTrainingStepPipeline(OpPassManager &pm,
                                     const TrainingConfig &config) {
   OpPassManager &step = pm.nest<func::FuncOp>();
@@ -43,7 +54,7 @@ void amp::buildTrainingStepPipeline(OpPassManager &pm,
   if (config.autocast)
     addAutocast(pm, *config.autocast, /*hasLoss=*/true);
   OpPassManager &update = pm.nest<func::FuncOp>();
-  update.addPass(createDifferentiatePass());
+  update.addPass(createDifferentiatePass(getDifferentiation(config)));
   update.addPass(createScaleLossPass({config.source}));
   update.addPass(createAddOptimizerPass({config.source}));
   // What the rules wrote down twice or for nobody goes; then what only that

@@ -52,13 +52,15 @@ def build(proto, config, *more, output="step.mlir"):
 
 
 class Step:
-    """One training step with its state. `step(x=..., labels=...)` returns the results by name and updates the state."""
+    """One training step with its state. `step(x=..., labels=...)` returns the results by name and updates the state.
 
-    def __init__(self, proto, config):
+    Further passes run before the step is written as an ONNX model."""
+
+    def __init__(self, proto, config, *passes):
         run, text = build(proto, config)
         assert run.ok, run.describe()
         self.stderr, self.text = run.stderr, text.decode()
-        run, data = build(proto, config, "--decompose-train=to-onnx", output="step.onnx")
+        run, data = build(proto, config, *passes, "--decompose-train=to-onnx", output="step.onnx")
         assert run.ok, run.describe()
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -67,6 +67,10 @@ struct AutocastPipelineOptions
 void buildAutocastPipeline(mlir::OpPassManager &pm,
                            const AutocastPipelineOptions &options);
 
+/// Whether a policy casts op by op, as an eager framework would. False for one
+/// that cannot be loaded: the pass that needs it reports that.
+bool isProgramOrder(llvm::StringRef policy);
+
 /// Registers `--autocast`.
 void registerAutocastPipeline();
 

@@ -32,7 +32,7 @@ static void readAutocast(FirstError &error, const json::Value &value,
                          std::optional<AutocastConfig> &target) {
   ObjectReader reader(error, value, "autocast",
                       {"dtype", "policy", "enabled", "allow", "deny", "pin",
-                       "pin_slot", "lossy_constants"});
+                       "pin_slot", "lossy_constants", "half_weight_gradients"});
   AutocastConfig autocast;
   bool enabled = true;
   reader.read("enabled", enabled);
@@ -46,6 +46,10 @@ static void readAutocast(FirstError &error, const json::Value &value,
   StringRef lossy[] = {"wide", "clamp", "convert"};
   if (unsigned word = reader.readWord("lossy_constants", lossy, 3); word < 3)
     autocast.lossyConstants = lossy[word];
+  bool half = false;
+  reader.read("half_weight_gradients", half);
+  if (reader.has("half_weight_gradients"))
+    autocast.halfWeightGradients = half;
   if (enabled)
     target = autocast;
 }

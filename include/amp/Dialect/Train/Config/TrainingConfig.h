@@ -48,6 +48,9 @@ struct AutocastConfig {
   std::string policy = "balanced";
   std::vector<std::string> allow, deny, pin, pinSlot;
   std::string lossyConstants;
+  /// Whether weight gradients are rounded to the half type, as eager frameworks
+  /// do. Without a value: as the policy imitates one.
+  std::optional<bool> halfWeightGradients;
 };
 
 /// PyTorch's GradScaler, with hysteresis and bounds.
