@@ -113,4 +113,75 @@ class MeanVarianceNormalization(OpRun):
         return (centered / (np.sqrt((centered ** 2).mean(axes, keepdims=True)) + 1e-9),)
 
 
-OPERATORS = [Conv, ConvTranspose, GroupNormalization, LpNormalization, MaxPool, MeanVarianceNormalization]
+def _sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def _lstm(x, h, c, w, r, b, p):
+    wi, wo, wf, wc = np.split(x @ w.T + h @ r.T + b.reshape(2, -1).sum(0), 4, -1)
+    pi, po, pf = np.split(p, 3)
+    i, f = _sigmoid(wi + pi * c), _sigmoid(wf + pf * c)
+    c = f * c + i * np.tanh(wc)
+    return _sigmoid(wo + po * c) * np.tanh(c), c
+
+
+def _gru(x, h, w, r, b, reset_after):
+    (wz, wr, wn), (rz, rr, rn), (bz, br, bn, cz, cr, cn) = np.split(w, 3), np.split(r, 3), np.split(b, 6)
+    z, reset = _sigmoid(x @ wz.T + h @ rz.T + bz + cz), _sigmoid(x @ wr.T + h @ rr.T + br + cr)
+    n = np.tanh(x @ wn.T + bn + (reset * (h @ rn.T + cn) if reset_after else (reset * h) @ rn.T + cn))
+    return (1 - z) * n + z * h
+
+
+class _Recurrent(OpRun):
+    """All of LSTM, GRU and RNN but their step: directions, layouts, lengths."""
+    gates = 1
+
+    def scan(self, step, x, w, r, b, lens, h0, c0, direction, layout):
+        if layout:
+            x = x.swapaxes(0, 1)
+            h0, c0 = (value if value is None else value.swapaxes(0, 1) for value in (h0, c0))
+        time, batch = x.shape[:2]
+        directions, hidden = r.shape[0], r.shape[2]
+        zeros = np.zeros((directions, batch, hidden), x.dtype)
+        h0, c0 = zeros if h0 is None else h0, zeros if c0 is None else c0
+        b = np.zeros((directions, 2 * w.shape[1]), x.dtype) if b is None else b
+        lens = np.full(batch, time) if lens is None else lens
+        y, hs, cs = np.zeros((time, directions, batch, hidden), x.dtype), [], []
+        for d in range(directions):
+            h, c = h0[d], c0[d]
+            for t in range(time)[:: -1 if direction == "reverse" or d else 1]:
+                inside = (t < lens)[:, None]
+                new_h, new_c = step(d, x[t], h, c, w[d], r[d], b[d])
+                h, c = np.where(inside, new_h, h), np.where(inside, new_c, c)
+                y[t, d] = np.where(inside, h, 0)
+            hs.append(h), cs.append(c)
+        h, c = np.stack(hs), np.stack(cs)
+        return (y.transpose(2, 0, 1, 3), h.swapaxes(0, 1), c.swapaxes(0, 1)) if layout else (y, h, c)
+
+
+class LSTM(_Recurrent):
+    op_domain = ""
+
+    def _run(self, x, w, r, b=None, lens=None, h0=None, c0=None, p=None, direction=None, layout=None, **_):
+        p = np.zeros((r.shape[0], 3 * r.shape[2]), x.dtype) if p is None else p
+        return self.scan(lambda d, x, h, c, w, r, b: _lstm(x, h, c, w, r, b, p[d]), x, w, r, b, lens, h0, c0, direction, layout)
+
+
+class GRU(_Recurrent):
+    op_domain = ""
+
+    def _run(self, x, w, r, b=None, lens=None, h0=None, direction=None, layout=None, linear_before_reset=None, **_):
+        step = lambda d, x, h, c, w, r, b: (_gru(x, h, w, r, b, linear_before_reset), c)
+        return self.scan(step, x, w, r, b, lens, h0, None, direction, layout)[:2]
+
+
+class RNN(_Recurrent):
+    op_domain = ""
+
+    def _run(self, x, w, r, b=None, lens=None, h0=None, direction=None, layout=None, activations=None, **_):
+        activate = (lambda v: np.maximum(v, 0)) if activations and activations[0] == "Relu" else np.tanh
+        step = lambda d, x, h, c, w, r, b: (activate(x @ w.T + h @ r.T + b.reshape(2, -1).sum(0)), c)
+        return self.scan(step, x, w, r, b, lens, h0, None, direction, layout)[:2]
+
+
+OPERATORS = [Conv, ConvTranspose, GRU, GroupNormalization, LSTM, LpNormalization, MaxPool, MeanVarianceNormalization, RNN]

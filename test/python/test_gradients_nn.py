@@ -166,7 +166,52 @@ LOSSES = [loss(f"{reduction}{name}", op_type, 5, shape, reduction=reduction, **o
 LOSSES += [loss(f"log-prob-{reduction}", "SoftmaxCrossEntropyLoss", 5, (4, 5, 2), reduction=reduction, weights=True, outputs="y log_prob")
            for reduction in ("mean", "none")]
 
-CASES = CONVOLUTIONS + POOLS + NORMS + SOFTMAX + LOSSES
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
+def recurrent(name, op_type, outputs="y h c", bias=True, lens=None, states=True, peepholes=False, time=4, batch=3, size=2, hidden=3,
+              **attributes):
+    directions = 2 if attributes.get("direction") == "bidirectional" else 1
+    layout, gates = attributes.get("layout", 0), GATES[op_type] * hidden
+    state = (batch, directions, hidden) if layout else (directions, batch, hidden)
+    inputs = {"x": normal(*((batch, time, size) if layout else (time, batch, size))), "w": normal(directions, gates, size),
+              "r": normal(directions, gates, hidden)}
+    if bias:
+        inputs["b"] = normal(directions, 2 * gates)
+    if lens:
+        inputs["lens"] = np.array(lens, np.int32)
+    if states:
+        inputs["h0"] = normal(*state)
+        if op_type == "LSTM":
+            inputs["c0"] = normal(*state)
+    if peepholes:
+        inputs["p"] = normal(directions, 3 * hidden)
+    slots = [key if key in inputs else "-" for key in ("x", "w", "r", "b", "lens", "h0", "c0", "p")]
+    slots = slots[:8 if op_type == "LSTM" else 6]
+    while slots[-1] == "-":
+        slots.pop()
+    outputs = outputs if op_type == "LSTM" else outputs.removesuffix(" c")
+    return Case(f"{op_type}-{name}", [node(op_type, " ".join(slots), outputs, hidden_size=hidden, **attributes)], inputs,
+                [output for output in outputs.split() if output != "-"])
+
+
+RECURRENT = [recurrent(name, op_type, **options)
+             for op_type, more in [("LSTM", {}), ("GRU", {}), ("GRU", {"linear_before_reset": 1}), ("RNN", {}),
+                                   ("RNN", {"activations": ["Relu"]})]
+             for name, options in [(name + "".join(f"-{value}" for value in more.values()), {**options, **more}) for name, options in [
+                 ("all", {}), ("plain", {"bias": False, "states": False}), ("only-last", {"outputs": "- h c"}), ("only-y", {"outputs": "y"}),
+                 ("lengths", {"lens": [4, 1, 3]}), ("reverse", {"direction": "reverse"}),
+                 ("reverse-lengths", {"direction": "reverse", "lens": [2, 4, 0]}), ("batch-first", {"layout": 1}), ("one-step", {"time": 1})]]]
+RECURRENT += [
+    recurrent("bidirectional", "LSTM", direction="bidirectional"),
+    recurrent("bidirectional-batch-first-lengths", "LSTM", direction="bidirectional", layout=1, lens=[1, 4, 2]),
+    recurrent("peepholes", "LSTM", peepholes=True), recurrent("peepholes-lengths", "LSTM", peepholes=True, lens=[4, 2, 3]),
+    recurrent("only-cell", "LSTM", outputs="- - c"), recurrent("bidirectional", "GRU", direction="bidirectional"),
+]
+# Two activations, one a direction.
+RECURRENT.append(recurrent("bidirectional-relu", "RNN", direction="bidirectional", activations=["Relu", "Relu"]))
+
+CASES = RECURRENT + CONVOLUTIONS + POOLS + NORMS + SOFTMAX + LOSSES
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -30,12 +30,12 @@ Value RecurrentLayer::operand(unsigned position) {
 Value RecurrentLayer::initialState(unsigned position) {
   Value state = d.input(position);
   if (!state)
-    return d.splat(
-        0, RankedTensorType::get({batch, hidden}, d.getBuilder().getF32Type()));
+    return d.splat(0, RankedTensorType::get({batch, hidden},
+                                            getElementType(projected)));
   if (isBatchFirst)
     state = d.transpose(state, {1, 0, 2});
   state = d.slice(state, {direction}, {direction + 1}, {0});
-  return d.reshape(d.widen(state), {batch, hidden});
+  return d.widen(d.reshape(state, {batch, hidden}));
 }
 
 Value RecurrentLayer::projectInputs(Value bias) {

@@ -48,6 +48,7 @@ void DecomposeTrainPass::runOnOperation() {
   populateLossPatterns(patterns);
   populateNormalizationPatterns(patterns);
   populateOptimizerPatterns(patterns);
+  populateRecurrentPatterns(patterns);
   populateScalingPatterns(patterns);
   populateSeedPatterns(patterns);
   populateSoftmaxPatterns(patterns);

@@ -18,6 +18,8 @@ void populateLossPatterns(mlir::RewritePatternSet &patterns);
 void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
 /// Optimizer updates
 void populateOptimizerPatterns(mlir::RewritePatternSet &patterns);
+/// train.recurrent_gradient
+void populateRecurrentPatterns(mlir::RewritePatternSet &patterns);
 /// The finite check, the multiplier and the update of the scale
 void populateScalingPatterns(mlir::RewritePatternSet &patterns);
 /// train.seed

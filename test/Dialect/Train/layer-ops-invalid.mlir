@@ -165,3 +165,48 @@ func.func @likelihood_of_a_vector(%t: tensor<i64>, %g: tensor<f32>) {
   %0 = train.negative_log_likelihood_gradient mean %t loss(%g : tensor<f32>) : tensor<i64> -> tensor<10xf32>
   return
 }
+
+// -----
+
+func.func @recurrence_without_time(%x: tensor<2x3xf32>, %w: tensor<4x3xf32>, %r: tensor<4x4xf32>) {
+  // expected-error @below {{expects x of three dimensions and weights of two}}
+  %0:5 = train.recurrent_gradient rnn_tanh %x, %w, %r
+      : tensor<2x3xf32>, tensor<4x3xf32>, tensor<4x4xf32> -> tensor<4x3xf32>, tensor<4x4xf32>, tensor<8xf32>, tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @gates_of_another_cell(%x: tensor<7x2x3xf32>, %w: tensor<4x3xf32>, %r: tensor<4x4xf32>) {
+  // expected-error @below {{expects a weight of shape (12, 3), but got 'tensor<4x3xf32>'}}
+  %0:5 = train.recurrent_gradient gru %x, %w, %r
+      : tensor<7x2x3xf32>, tensor<4x3xf32>, tensor<4x4xf32> -> tensor<4x3xf32>, tensor<4x4xf32>, tensor<8xf32>, tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @state_of_another_shape(%x: tensor<7x2x3xf32>, %w: tensor<4x3xf32>, %r: tensor<4x4xf32>, %h: tensor<2x3xf32>) {
+  // expected-error @below {{expects states of shape (2, 4), but got 'tensor<2x3xf32>'}}
+  %0:5 = train.recurrent_gradient rnn_relu %x, %w, %r initial_h(%h : tensor<2x3xf32>)
+      : tensor<7x2x3xf32>, tensor<4x3xf32>, tensor<4x4xf32> -> tensor<4x3xf32>, tensor<4x4xf32>, tensor<8xf32>, tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @cell_state_without_cell(%x: tensor<7x2x3xf32>, %w: tensor<4x3xf32>, %r: tensor<4x4xf32>, %c: tensor<2x4xf32>) {
+  // expected-error @below {{has a cell state or peepholes, which only an LSTM has}}
+  %0:5 = train.recurrent_gradient rnn_relu %x, %w, %r initial_c(%c : tensor<2x4xf32>)
+      : tensor<7x2x3xf32>, tensor<4x3xf32>, tensor<4x4xf32> -> tensor<4x3xf32>, tensor<4x4xf32>, tensor<8xf32>, tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @lstm_without_cell_gradient(%x: tensor<7x2x3xf32>, %w: tensor<16x3xf32>, %r: tensor<16x4xf32>) {
+  // expected-error @below {{expects 1 results of the cell, but got 0}}
+  %0:5 = train.recurrent_gradient lstm %x, %w, %r
+      : tensor<7x2x3xf32>, tensor<16x3xf32>, tensor<16x4xf32> -> tensor<16x3xf32>, tensor<16x4xf32>, tensor<32xf32>, tensor<2x4xf32>
+  return
+}

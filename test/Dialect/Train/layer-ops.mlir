@@ -57,3 +57,19 @@ func.func @loss_gradients(%x: tensor<8x10xf16>, %t: tensor<8xi64>, %w: tensor<10
   %2 = train.negative_log_likelihood_gradient mean %t weights(%w : tensor<10xf32>) loss(%g : tensor<f32>) : tensor<8xi64> -> tensor<8x10xf32>
   return %0, %1, %2 : tensor<8x10xf16>, tensor<8x10xf16>, tensor<8x10xf32>
 }
+
+// CHECK-LABEL: func.func @recurrent_gradients(
+func.func @recurrent_gradients(%x: tensor<7x2x3xf16>, %w: tensor<16x3xf16>, %r: tensor<16x4xf16>, %b: tensor<32xf16>, %lens: tensor<2xi32>,
+                               %s: tensor<2x4xf16>, %p: tensor<12xf16>, %g: tensor<7x2x4xf16>, %w1: tensor<4x3xf16>, %r1: tensor<4x4xf16>)
+    -> (tensor<7x2x3xf16>, tensor<12xf32>, tensor<4x3xf32>) {
+  // CHECK: train.recurrent_gradient lstm %arg0, %arg1, %arg2 bias(%arg3 : tensor<32xf16>) sequence_lens(%arg4 : tensor<2xi32>)
+  // CHECK-SAME: initial_h(%arg5 : tensor<2x4xf16>) initial_c(%arg5 : tensor<2x4xf16>) peepholes(%arg6 : tensor<12xf16>)
+  // CHECK-SAME: y(%arg7 : tensor<7x2x4xf16>) h(%arg5 : tensor<2x4xf16>) c(%arg5 : tensor<2x4xf16>) {reverse}
+  %0:7 = train.recurrent_gradient lstm %x, %w, %r bias(%b : tensor<32xf16>) sequence_lens(%lens : tensor<2xi32>) initial_h(%s : tensor<2x4xf16>)
+      initial_c(%s : tensor<2x4xf16>) peepholes(%p : tensor<12xf16>) y(%g : tensor<7x2x4xf16>) h(%s : tensor<2x4xf16>) c(%s : tensor<2x4xf16>) {reverse}
+      : tensor<7x2x3xf16>, tensor<16x3xf16>, tensor<16x4xf16> -> tensor<16x3xf32>, tensor<16x4xf32>, tensor<32xf32>, tensor<2x4xf16>, tensor<2x4xf16>, tensor<12xf32>
+  // CHECK: train.recurrent_gradient rnn_tanh %arg0, %arg8, %arg9 y(%arg7 : tensor<7x2x4xf16>)
+  %1:5 = train.recurrent_gradient rnn_tanh %x, %w1, %r1 y(%g : tensor<7x2x4xf16>)
+      : tensor<7x2x3xf16>, tensor<4x3xf16>, tensor<4x4xf16> -> tensor<4x3xf32>, tensor<4x4xf32>, tensor<8xf32>, tensor<2x4xf16>
+  return %0#0, %0#6, %1#1 : tensor<7x2x3xf16>, tensor<12xf32>, tensor<4x3xf32>
+}

@@ -18,6 +18,19 @@ static std::pair<int64_t, int64_t> matrixOf(RankedTensorType type,
   return transposed ? std::pair(columns, rows) : std::pair(rows, columns);
 }
 
+void MatMulOp::build(OpBuilder &builder, OperationState &state,
+                     Type elementType, Value a, bool transA, Value b,
+                     bool transB) {
+  auto as = cast<RankedTensorType>(a.getType()),
+       bs = cast<RankedTensorType>(b.getType());
+  SmallVector<int64_t> shape;
+  OpTrait::util::getBroadcastedShape(as.getShape().drop_back(2),
+                                     bs.getShape().drop_back(2), shape);
+  shape.append({matrixOf(as, transA).first, matrixOf(bs, transB).second});
+  build(builder, state, RankedTensorType::get(shape, elementType), a, b, transA,
+        transB);
+}
+
 LogicalResult MatMulOp::verify() {
   RankedTensorType a = getA().getType(), b = getB().getType();
   if (a.getElementType() != b.getElementType())

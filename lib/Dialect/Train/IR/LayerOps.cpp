@@ -201,3 +201,70 @@ LogicalResult SoftmaxCrossEntropyGradientOp::verify() {
 LogicalResult NegativeLogLikelihoodGradientOp::verify() {
   return verifyLoss(*this, getType());
 }
+
+//===----------------------------------------------------------------------===//
+// Recurrent layers
+//===----------------------------------------------------------------------===//
+
+static int64_t getNumGates(RecurrentCell cell) {
+  switch (cell) {
+  case RecurrentCell::Lstm:
+    return 4;
+  case RecurrentCell::Gru:
+  case RecurrentCell::GruResetAfter:
+    return 3;
+  case RecurrentCell::RnnTanh:
+  case RecurrentCell::RnnRelu:
+    return 1;
+  }
+  llvm_unreachable("a cell without a case");
+}
+
+LogicalResult RecurrentGradientOp::verify() {
+  RankedTensorType x = getX().getType();
+  bool isLstm = getCell() == RecurrentCell::Lstm;
+  if (x.getRank() != 3 || getRecurrence().getType().getRank() != 2)
+    return emitOpError() << "expects x of three dimensions and weights of two";
+  int64_t time = x.getDimSize(0), batch = x.getDimSize(1),
+          input = x.getDimSize(2);
+  int64_t hidden = getRecurrence().getType().getDimSize(1);
+  int64_t gates = getNumGates(getCell()) * hidden;
+  auto check = [&](Value value, StringRef what,
+                   ArrayRef<int64_t> shape) -> LogicalResult {
+    if (!value || cast<ShapedType>(value.getType()).getShape() == shape)
+      return success();
+    return emitOpError() << "expects " << what << " of shape (" << shape
+                         << "), but got " << value.getType();
+  };
+  if (failed(check(getWeight(), "a weight", {gates, input})) ||
+      failed(check(getRecurrence(), "a recurrence", {gates, hidden})) ||
+      failed(check(getBias(), "a bias", {2 * gates})) ||
+      failed(check(getSequenceLens(), "lengths", {batch})) ||
+      failed(check(getPeepholes(), "peepholes", {3 * hidden})) ||
+      failed(check(getYGradient(), "a cotangent of y", {time, batch, hidden})))
+    return failure();
+  for (Value state :
+       {Value(getInitialH()), Value(getInitialC()), Value(getHGradient()),
+        Value(getCGradient()), Value(getDinitialH())})
+    if (failed(check(state, "states", {batch, hidden})))
+      return failure();
+  if (failed(check(getDweight(), "a gradient of the weight", {gates, input})) ||
+      failed(check(getDrecurrence(), "a gradient of the recurrence",
+                   {gates, hidden})) ||
+      failed(check(getDbias(), "a gradient of the bias", {2 * gates})))
+    return failure();
+  if (!isLstm && (getInitialC() || getCGradient() || getPeepholes()))
+    return emitOpError() << "has a cell state or peepholes, which only an LSTM "
+                            "has";
+  size_t expected = !isLstm ? 0 : getPeepholes() ? 2 : 1;
+  if (getDcell().size() != expected)
+    return emitOpError() << "expects " << expected
+                         << " results of the cell, but got "
+                         << getDcell().size();
+  if (!isLstm)
+    return success();
+  if (failed(check(getDcell()[0], "states", {batch, hidden})))
+    return failure();
+  return check(expected == 2 ? getDcell()[1] : Value(),
+               "a gradient of the peepholes", {3 * hidden});
+}

@@ -17,6 +17,12 @@ using namespace mlir;
 using namespace amp;
 using namespace amp::train;
 
+void Vjp::setFormal(unsigned position, Value gradient) {
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    if (needs(i) && onnx::getFormalOfOperand(op, i) == position)
+      set(i, gradient);
+}
+
 bool Vjp::isWeight(unsigned index) const {
   Value value = operand(index);
   while (Operation *producer = value.getDefiningOp()) {

@@ -27,6 +27,7 @@ void amp::train::registerGradientRules(DialectRegistry &registry) {
     attachNormalizationRules(context);
     attachPadRules(context);
     attachPoolingRules(context);
+    attachRecurrentRules(context);
     attachReductionRules(context);
     attachScatterRules(context);
     attachSliceRules(context);

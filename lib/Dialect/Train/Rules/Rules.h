@@ -22,6 +22,7 @@ void attachMovementRules(mlir::MLIRContext *context);
 void attachNormalizationRules(mlir::MLIRContext *context);
 void attachPadRules(mlir::MLIRContext *context);
 void attachPoolingRules(mlir::MLIRContext *context);
+void attachRecurrentRules(mlir::MLIRContext *context);
 void attachReductionRules(mlir::MLIRContext *context);
 void attachScatterRules(mlir::MLIRContext *context);
 void attachSliceRules(mlir::MLIRContext *context);

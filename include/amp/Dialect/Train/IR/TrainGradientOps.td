@@ -38,6 +38,11 @@ def Train_MatMulOp : Train_Op<"matmul", [Pure]> {
   let arguments = (ins Train_FloatTensor:$a, Train_FloatTensor:$b,
                        UnitAttr:$transA, UnitAttr:$transB);
   let results = (outs Train_FloatTensor:$result);
+  let builders = [
+    // The product's shape, with elements of `elementType`.
+    OpBuilder<(ins "::mlir::Type":$elementType, "::mlir::Value":$a,
+                   "bool":$transA, "::mlir::Value":$b, "bool":$transB)>
+  ];
   let assemblyFormat = "$a `,` $b attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }

@@ -246,4 +246,71 @@ def Train_NegativeLogLikelihoodGradientOp : Train_Op<"negative_log_likelihood_gr
   let hasVerifier = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Recurrent layers
+//===----------------------------------------------------------------------===//
+
+def Train_RecurrentCell : I32EnumAttr<"RecurrentCell", "What a recurrent layer does in each step", [
+    I32EnumAttrCase<"Lstm", 0, "lstm">, I32EnumAttrCase<"Gru", 1, "gru">,
+    I32EnumAttrCase<"GruResetAfter", 2, "gru_reset_after">,
+    I32EnumAttrCase<"RnnTanh", 3, "rnn_tanh">, I32EnumAttrCase<"RnnRelu", 4, "rnn_relu">]> {
+  let cppNamespace = "::amp::train";
+}
+
+def Train_RecurrentGradientOp : Train_Op<"recurrent_gradient", [Pure, AttrSizedOperandSegments, AllTypesMatch<["x", "dx"]>]> {
+  let summary = "Gradients of one direction of an LSTM, a GRU or an RNN";
+  let description = [{
+    Of one direction of ONNX's operator with its default activations (or, for
+    `rnn_relu`, Relu); `gru_reset_after` is linear_before_reset. `x` is (time,
+    batch, input); the gates of `weight`, `recurrence`, `bias` (that of the
+    weight, then that of the recurrence) and `peepholes` are in ONNX's order.
+    `sequence_lens` gives the steps of each row (absent: all); with `reverse`
+    time runs backwards. `y_gradient` is the cotangent of all hidden states,
+    `h_gradient` and `c_gradient` are those of the last states.
+
+    Forward is computed again. Cell states, gates and sums are float32 (float64
+    for f64); hidden states, and the gates' cotangents, which are operands of
+    products, are rounded to the type of x. Steps past a row's length pass
+    cotangents through. Gradients of weights are float32 (float64 for f64). Of
+    an LSTM the last results are the cotangents of the initial cell state and,
+    if there are any, of the peepholes.
+
+    Example:
+    ```mlir
+    %dx, %dw, %dr, %db, %dh, %dc = train.recurrent_gradient lstm %x, %w, %r y(%g : tensor<7x2x4xf16>)
+        : tensor<7x2x3xf16>, tensor<16x3xf16>, tensor<16x4xf16> -> tensor<16x3xf32>, tensor<16x4xf32>, tensor<32xf32>, tensor<2x4xf16>, tensor<2x4xf16>
+    ```
+  }];
+  let arguments = (ins Train_RecurrentCell:$cell, Train_FloatTensor:$x,
+                       Train_FloatTensor:$weight, Train_FloatTensor:$recurrence,
+                       Optional<Train_FloatTensor>:$bias,
+                       Optional<RankedTensorOf<[I32]>>:$sequence_lens,
+                       Optional<Train_FloatTensor>:$initial_h,
+                       Optional<Train_FloatTensor>:$initial_c,
+                       Optional<Train_FloatTensor>:$peepholes,
+                       Optional<Train_FloatTensor>:$y_gradient,
+                       Optional<Train_FloatTensor>:$h_gradient,
+                       Optional<Train_FloatTensor>:$c_gradient,
+                       UnitAttr:$reverse);
+  let results = (outs Train_FloatTensor:$dx, Train_WideTensor:$dweight,
+                      Train_WideTensor:$drecurrence, Train_WideTensor:$dbias,
+                      Train_FloatTensor:$dinitial_h,
+                      Variadic<Train_FloatTensor>:$dcell);
+  let assemblyFormat = [{
+    $cell $x `,` $weight `,` $recurrence
+    (`bias` `(` $bias^ `:` type($bias) `)`)?
+    (`sequence_lens` `(` $sequence_lens^ `:` type($sequence_lens) `)`)?
+    (`initial_h` `(` $initial_h^ `:` type($initial_h) `)`)?
+    (`initial_c` `(` $initial_c^ `:` type($initial_c) `)`)?
+    (`peepholes` `(` $peepholes^ `:` type($peepholes) `)`)?
+    (`y` `(` $y_gradient^ `:` type($y_gradient) `)`)?
+    (`h` `(` $h_gradient^ `:` type($h_gradient) `)`)?
+    (`c` `(` $c_gradient^ `:` type($c_gradient) `)`)?
+    attr-dict `:` type($x) `,` type($weight) `,` type($recurrence) `->`
+    type($dweight) `,` type($drecurrence) `,` type($dbias) `,`
+    type($dinitial_h) (`,` type($dcell)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // AMP_DIALECT_TRAIN_IR_TRAINLAYEROPS

@@ -54,6 +54,9 @@ public:
   void set(unsigned index, mlir::Value gradient) {
     gradients[index] = gradient;
   }
+  /// The cotangent of the operand at formal input `position`, if there is one
+  /// and it is asked for.
+  void setFormal(unsigned position, mlir::Value gradient);
   /// Hands over the cotangent of operand `index` from a `gradient` that has the
   /// shape the operand was broadcast to, and may be wide: sums the broadcast
   /// dimensions in float32 and rounds once to `getGradientType`.
