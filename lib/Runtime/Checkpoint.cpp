@@ -301,9 +301,12 @@ void Loader::checkComplaints() const {
   if (!missing.empty() && !(flags & AMP_LOAD_ALLOW_MISSING))
     add("missing: " + missing.str());
   NameList extra;
+  // PyTorch's batch norms count their batches; nothing here reads that.
+  constexpr std::string_view counter = ".num_batches_tracked";
   // Weights may be taken from a whole checkpoint; other weights are an error.
   for (const auto &item : unused)
-    if (!(flags & AMP_LOAD_WEIGHTS_ONLY) || plainNames ||
+    if (!(flags & AMP_LOAD_WEIGHTS_ONLY) ||
+        (plainNames && !endsWith(item.first, counter)) ||
         startsWith(item.first, modelPrefix))
       extra.add(item.first);
   if (!extra.empty())
