@@ -24,8 +24,9 @@ Session::Session(const std::string &path, const amp_options &options)
     entries.push_back(std::move(entry));
   }
   allocateState();
+  fillState(/*isFresh=*/true);
+  // Only now, when the initial values are no longer mapped.
   allocateWorkspace();
-  fillState();
   for (size_t id = 0; id < memory.size(); ++id) {
     if (getTensor(id).role != Role::Hyper)
       continue;
@@ -39,9 +40,17 @@ void Session::allocateState() {
   size_t count = getManifest().tensors.size();
   blocks.resize(count);
   memory.resize(count, nullptr);
-  for (size_t id = 0; id < count; ++id)
-    if (isState(getTensor(id).role))
-      getOwn(id);
+  size_t total = 0;
+  for (size_t id = 0; id < count; ++id) {
+    if (!isState(getTensor(id).role))
+      continue;
+    total += std::min(getTensor(id).bytes, SIZE_MAX - total);
+    if (!options.allocate && exceedsMachine(total))
+      fail(AMP_OUT_OF_MEMORY,
+           "there is no memory for tensor " + quote(getTensor(id).name) +
+               " and those before it (" + std::to_string(total) + " bytes)");
+    getOwn(id);
+  }
 }
 
 /// The tensor's block, made when it is first needed.
@@ -60,18 +69,21 @@ void Session::allocateWorkspace() {
   workspace = Block(most, options, "the workspace");
 }
 
-static void fillValue(const TensorInfo &tensor, char *data) {
+static void fillValue(const TensorInfo &tensor, char *data, bool isFresh) {
   double value = tensor.initValue;
   Array one{tensor.name,   DType::F64, {}, reinterpret_cast<char *>(&value),
             sizeof(value), nullptr};
-  char element[sizeof(double)];
+  char element[sizeof(double)] = {};
   convert(one, tensor.dtype, element);
   size_t size = getSize(tensor.dtype);
+  // Zero is what memory begins with: pages that nothing wrote stay untouched.
+  if (tensor.initValue == 0 && !std::signbit(tensor.initValue) && isFresh)
+    return;
   for (size_t i = 0; i < tensor.bytes; i += size)
     std::memcpy(data + i, element, size);
 }
 
-void Session::fillState() {
+void Session::fillState(bool isFresh) {
   TensorFile init = artifact.readInit();
   std::map<std::string_view, const Array *> arrays;
   for (const Array &array : init.arrays)
@@ -81,14 +93,14 @@ void Session::fillState() {
     if (!isState(tensor.role))
       continue;
     if (tensor.initKey.empty())
-      fillValue(tensor, memory[id]);
+      fillValue(tensor, memory[id], isFresh);
     else if (tensor.bytes)
       std::memcpy(memory[id], arrays.at(tensor.initKey)->data, tensor.bytes);
   }
 }
 
 void Session::reset() {
-  fillState();
+  fillState(/*isFresh=*/false);
   for (auto &[id, hyper] : hypers)
     hyper = {initialHypers[id], /*fixed=*/false};
 }

@@ -141,6 +141,7 @@ def test_manifest_value_wrong(tmp_path, code, path, wrong):
     (lambda m: m["tensors"][2].update(init="v"), "initial value 'v' of 'w' is missing"),
     (lambda m: m["tensors"][4].update(of="v"), "tensors[4].of: there is no tensor 'v'"),
     (lambda m: m["tensors"][4].update(shape=[2**20, 2**20, 64]), "no memory for tensor 'momentum_buffer.w'"),
+    (lambda m: [m["tensors"].append({**m["tensors"][4], "name": f"big{i}", "shape": [2**36]}) for i in range(40)], "no memory for tensor 'big"),
     (lambda m: m["tensors"][7].update(init={"value": 0.5}), "'scaler.growth_tracker' holds 0.500000, which is no value of i32"),
     (lambda m: m["tensors"][11].update(dtype="f64"), "hyper-parameter 'lr' is to be f32[], but is f64[]"),
     (lambda m: m["tensors"][12].update(init="w"), "tensors[12].init: 'loss' is no state"),

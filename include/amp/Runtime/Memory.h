@@ -17,6 +17,10 @@ inline bool isAligned(const void *memory) {
   return reinterpret_cast<uintptr_t>(memory) % memoryAlignment == 0;
 }
 
+/// Whether the machine has less memory: it would be granted all the same, and
+/// end the process when it is used.
+bool exceedsMachine(size_t bytes);
+
 /// A zeroed block, released with the object.
 class Block {
 public:

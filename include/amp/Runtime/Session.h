@@ -82,7 +82,8 @@ private:
   Entry &getEntry(const std::string &name);
   void allocateState();
   void allocateWorkspace();
-  void fillState();
+  /// `isFresh`: memory is still zero.
+  void fillState(bool isFresh);
   void applySchedule();
   void checkBinding(size_t id, const Binding &binding) const;
   size_t findSlot(const Entry &entry, const Binding &binding, size_t position,
