@@ -274,7 +274,7 @@ def test_kill_at_any_time_leaves_a_good_checkpoint(step, data, tmp_path):
     """kill -9 in a loop that does nothing but save: the file is always whole, nothing else is left."""
     saved = tmp_path / "out" / "last.safetensors"
     saved.parent.mkdir()
-    command = [str(a) for a in (AMP_RUN, "train", step, "--data", data[0], "--steps", 100000000, "--save", saved, "--save-every", 1, "--quiet")]
+    command = [str(a) for a in (AMP_RUN, "train", step, "--data", data[0], "--steps", 100000000, "--save", saved, "--save-every", 1, "--quiet", "--log", tmp_path / "log.jsonl")]
     rng, last, resumed = np.random.default_rng(1), 0, []
     for _ in range(25):
         child = subprocess.Popen(command + resumed)
@@ -287,7 +287,8 @@ def test_kill_at_any_time_leaves_a_good_checkpoint(step, data, tmp_path):
             last, resumed = steps, ["--resume", str(saved)]
         # A kill between naming the new file and renaming it leaves that name; it is no checkpoint's.
         assert all(p == saved or p.name.startswith(".last.safetensors.") for p in saved.parent.iterdir())
-    assert last > 0
+    run_ok(*command[1:5], "--steps", last, "--resume", saved, "--log", tmp_path / "log.jsonl")
+    assert last > 0 and [row["step"] for row in rows_of(tmp_path / "log.jsonl")] == list(range(1, last + 1))
 
 
 @pytest.mark.parametrize("name", ["last.safetensors", "last.npz"])

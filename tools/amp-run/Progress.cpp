@@ -17,6 +17,9 @@ static constexpr int64_t manySkips = 10;
 /// A loss scale below this does nothing that training in f32 would not.
 static constexpr double smallScale = 1.0;
 
+/// How long a row of the log may stay unwritten.
+static constexpr std::chrono::milliseconds flushInterval(200);
+
 static Json toJson(const StepRow &row) {
   Json json = {{"step", row.step},       {"epoch", row.epoch},
                {"loss", row.loss},       {"scale", row.scale},
@@ -90,6 +93,14 @@ void StepLog::add(const StepRow &row) {
     return;
   std::string line = print(toJson(row)) + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file) != line.size())
+    failToWrite(path);
+  if (Clock::now() - lastFlush > flushInterval)
+    flush();
+}
+
+void StepLog::flush() {
+  lastFlush = Clock::now();
+  if (file && std::fflush(file) != 0)
     failToWrite(path);
 }
 

@@ -33,6 +33,8 @@ public:
   StepLog &operator=(const StepLog &) = delete;
 
   void add(const StepRow &row);
+  /// Hands all rows to the system; happens by itself a few times a second.
+  void flush();
   /// Fails when something could not be written.
   void finish();
   /// Rows of the part of the run before it was resumed.
@@ -40,9 +42,11 @@ public:
 
 private:
   void keepEarlier(int64_t resumedStep);
+  using Clock = std::chrono::steady_clock;
   std::string path;
   std::FILE *file = nullptr;
   std::vector<StepRow> earlier;
+  Clock::time_point lastFlush;
 };
 
 class Progress {

@@ -255,6 +255,8 @@ void Trainer::save() {
   Extras extras;
   position.forEach(
       [&](const char *key, int64_t value) { extras[key] = value; });
+  // A run that is killed and resumed from here must not lack rows.
+  log->flush();
   saveCheckpoint(*session, options.save, 0, extras);
 }
 
