@@ -54,6 +54,14 @@ struct UnitMatrix {
   int64_t unitStride;
 };
 
+/// Tasks that a thread should take at once, each of so many multiply-adds:
+/// waking a thread costs about a microsecond.
+inline int64_t getGrain(int64_t productsPerTask) {
+  constexpr int64_t worthwhile = 1 << 17;
+  return std::max<int64_t>(1,
+                           worthwhile / std::max<int64_t>(1, productsPerTask));
+}
+
 /// Adds products of `rows` rows of `a` and `vectors` vectors of `b` to `sums`
 /// (rows major), over `units` units. `b` has unitStride between depths and 16
 /// lanes side by side; the last vector has `lastCount` lanes in memory.

@@ -375,6 +375,9 @@ KernelCalls amp::cpu::emitGemm(GemmProblem problem, KernelOperand a,
         TilePrinter printer(plan, code, buffers[0], buffers[1], buffers[2]);
         code.loop(lo, hi, 1, [&](Value index) { printer.emitTask(index); });
       });
-  calls.calls.push_back({kernel, {a, b, c}, plan.countTasks(), /*grain=*/1});
+  int64_t products =
+      plan.blockTiles * plan.tile.rows * plan.tile.columns() * plan.units;
+  calls.calls.push_back(
+      {kernel, {a, b, c}, plan.countTasks(), getGrain(products)});
   return calls;
 }

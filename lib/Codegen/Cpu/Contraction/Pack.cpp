@@ -250,6 +250,7 @@ KernelOperand amp::cpu::addPack(KernelCalls &calls,
                           });
   int64_t iterations = countPackIterations(arithmetic, view);
   if (iterations != 0)
-    calls.calls.push_back({kernel, {from, to}, iterations, /*grain=*/1});
+    // An iteration moves up to 4096 elements.
+    calls.calls.push_back({kernel, {from, to}, iterations, /*grain=*/4});
   return to;
 }

@@ -289,5 +289,6 @@ void amp::cpu::addTapProduct(KernelCalls &calls, KernelModule &kernels,
         TapPrinter printer(code, product, tile, blockTiles, buffers);
         code.loop(lo, hi, 1, [&](Value index) { printer.emitTask(index); });
       });
-  calls.calls.push_back({kernel, operands, countTasks(), /*grain=*/1});
+  int64_t products = blockTiles * tile.rows * tile.columns() * product.depth();
+  calls.calls.push_back({kernel, operands, countTasks(), getGrain(products)});
 }

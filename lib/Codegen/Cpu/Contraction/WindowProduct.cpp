@@ -267,6 +267,8 @@ void amp::cpu::addWindowProduct(KernelCalls &calls, KernelModule &kernels,
         WindowPrinter printer(code, product, blocks, buffers);
         code.loop(lo, hi, 1, [&](Value index) { printer.emitTask(index); });
       });
+  int64_t products = blocks.tiles * blocks.panels * product.tile.rows *
+                     product.tile.columns() * product.from.total();
   calls.calls.push_back(
-      {kernel, {planes, gradient, weights}, countTasks(), /*grain=*/1});
+      {kernel, {planes, gradient, weights}, countTasks(), getGrain(products)});
 }
