@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "amp/Pipelines/TrainingStep.h"
+#include "amp/Dialect/Onnx/Transforms/Passes.h"
 #include "amp/Dialect/Train/Transforms/Passes.h"
 #include "amp/Pipelines/Autocast.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -45,8 +46,13 @@ getDifferentiation(const TrainingConfig &config) {
 }
 
 void amp::buildTrainingStepPipeline(OpPassManager &pm,
-                                    const TrainingConfig &config) {
+                                    const TrainingConfig &config,
+                                    ArrayRef<std::string> bind) {
   OpPassManager &step = pm.nest<func::FuncOp>();
+  // Gradients need static shapes.
+  onnx::BindDimsPassOptions dims;
+  dims.bind.assign(bind.begin(), bind.end());
+  step.addPass(onnx::createBindDimsPass(dims));
   // The model becomes a function of its state, with a loss.
   step.addPass(createLiftParametersPass({config.source}));
   step.addPass(createAddLossPass({config.source}));
@@ -70,6 +76,9 @@ struct TrainingStepOptions : PassPipelineOptions<TrainingStepOptions> {
   Option<std::string> config{
       *this, "config",
       llvm::cl::desc("train.json, or JSON text that starts with a brace")};
+  ListOption<std::string> bind{
+      *this, "bind",
+      llvm::cl::desc("Sizes of symbolic dimensions, as name=size")};
 };
 
 } // namespace
@@ -86,7 +95,7 @@ addFromText(OpPassManager &pm, StringRef text,
   llvm::Expected<TrainingConfig> config = TrainingConfig::load(options.config);
   if (!config)
     return error(llvm::toString(config.takeError()));
-  buildTrainingStepPipeline(pm, *config);
+  buildTrainingStepPipeline(pm, *config, llvm::to_vector(options.bind));
   return success();
 }
 

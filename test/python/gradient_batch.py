@@ -40,8 +40,23 @@ class Gelu(OpRun):
         return (0.5 * x * (1 + erf(x / math.sqrt(2))),)
 
 
-def evaluator(model):
-    return ReferenceEvaluator(model, new_ops=[Erf, Gelu])
+class Evaluator:
+    """Runs a model with the reference implementation, or with ONNX Runtime where that lacks forms of operators."""
+
+    def __init__(self, model, engine="reference"):
+        if engine == "reference":
+            self.session = ReferenceEvaluator(model, new_ops=[Erf, Gelu])
+        else:
+            import onnxruntime
+            options = onnxruntime.SessionOptions()
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            options.intra_op_num_threads = 1
+            options.log_severity_level = 3
+            self.session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+
+    def run(self, names, feeds):
+        with np.errstate(all="ignore"):
+            return self.session.run(names, feeds)
 
 
 def rng_of(*names):
@@ -96,8 +111,8 @@ class Result:
 class Batch:
     """The model of some cases; `subsets` lists (case number, operands differentiated) instead of each case with all."""
 
-    def __init__(self, cases, entries=None):
-        self.cases = cases
+    def __init__(self, cases, entries=None, engine="reference"):
+        self.cases, self.engine = cases, engine
         self.entries = entries or [(i, case.wrt) for i, case in enumerate(cases)]
         self.nodes, self.inputs, self.initializers, self.feeds = [], [], [], {}
         for number, (i, wrt) in enumerate(self.entries):
@@ -116,7 +131,7 @@ class Batch:
             else:
                 self.initializers.append(onnx.numpy_helper.from_array(value, name))
         outputs = [f"o{number}_{j}" for j in range(case.outputs)]
-        self.nodes.append(helper.make_node(case.op, names, outputs, name=case.name, **case.attributes))
+        self.nodes.append(helper.make_node(case.op, names, outputs, name=f"{case.name}_{number}", **case.attributes))
 
     def used_outputs(self, number):
         case = self.cases[self.entries[number][0]]
@@ -130,7 +145,7 @@ class Batch:
         """The output arrays of each entry."""
         names = [[f"o{n}_{j}" for j in range(self.cases[i].outputs)] for n, (i, _) in enumerate(self.entries)]
         infos = [onnx.ValueInfoProto(name=name) for group in names for name in group]
-        values = iter(evaluate(self._model(self.nodes, infos), self.feeds))
+        values = iter(Evaluator(self._model(self.nodes, infos), self.engine).run(None, self.feeds))
         return [[next(values) for _ in group] for group in names]
 
     def build(self):
@@ -164,29 +179,23 @@ class Batch:
         model = self.build()
         differentiated = differentiate(model, self.wrt_names(), passes)
         names = [f"grad.{name}" for name in self.wrt_names()]
-        gradients = dict(zip(names, evaluate(differentiated, self.feeds, names)))
+        gradients = dict(zip(names, Evaluator(differentiated, self.engine).run(names, self.feeds)))
         return [Result({i: gradients[f"grad.c{number}_{i}"] for i in wrt}, self.values[number], self.cotangents[number])
                 for number, (_, wrt) in enumerate(self.entries)]
 
     def finite_differences(self, results, step=1e-6):
         """Fills in `difference` of each result: central difference along one random direction, all entries at once."""
         model = self.build()
-        session = evaluator(model)
-        directions = {name: rng_of(name).standard_normal(value.shape).astype(value.dtype) for name, value in self.feeds.items()}
-        with np.errstate(all="ignore"):
-            moved = [session.run(self.loss_names, {n: v + v.dtype.type(sign * step) * directions[n] for n, v in self.feeds.items()})
-                     for sign in (1, -1)]
+        session = Evaluator(model, self.engine)
+        directions = {name: np.asarray(rng_of(name).standard_normal(value.shape), value.dtype) for name, value in self.feeds.items()}
+        moved = [session.run(self.loss_names, {n: np.asarray(v + v.dtype.type(sign * step) * directions[n]) for n, v in self.feeds.items()})
+                 for sign in (1, -1)]
         for number, (result, above, below) in enumerate(zip(results, *moved)):
             if not self.cases[self.entries[number][0]].smooth:
                 continue
             products = [g.astype(np.float64) * directions[f"c{number}_{i}"] for i, g in result.gradients.items()]
             size = abs(float(above)) + sum(float(np.abs(p).sum()) for p in products)
             result.difference = (sum(float(p.sum()) for p in products), float(above - below) / (2 * step), size)
-
-
-def evaluate(model, feeds, names=None):
-    with np.errstate(all="ignore"):
-        return evaluator(model).run(names, feeds)
 
 
 def differentiate(model, wrt, passes=()):
@@ -201,10 +210,10 @@ def differentiate(model, wrt, passes=()):
         return onnx.load(target)
 
 
-def run_cases(cases, passes=(), differences=True):
+def run_cases(cases, passes=(), differences=True, engine="reference"):
     """A result for each case; one that fails does not take the others with it."""
     try:
-        batch = Batch(cases)
+        batch = Batch(cases, engine=engine)
         results = batch.run(passes)
         if differences:
             batch.finite_differences(results)
@@ -213,7 +222,7 @@ def run_cases(cases, passes=(), differences=True):
         if len(cases) == 1:
             return [Result(error=f"{type(error).__name__}: {error}")]
         half = len(cases) // 2
-        return run_cases(cases[:half], passes, differences) + run_cases(cases[half:], passes, differences)
+        return [result for part in (cases[:half], cases[half:]) for result in run_cases(part, passes, differences, engine)]
 
 
 def subsets(cases):

@@ -105,7 +105,9 @@ def broadcasting():
     for op in ("Add", "Sub", "Mul", "Div", "Min", "Max"):
         for a, b in BROADCASTS:
             name = f"{op}_{shape_name(a, b)}"
-            second = away(name + "b", *b, points=(0.0,)) if op == "Div" else normal(name + "b", *b)
+            second = normal(name + "b", *b)
+            if op == "Div":
+                second = np.asarray(np.copysign(positive(name + "b", *b), second))
             torch = {"Min": "minimum", "Max": "maximum"}.get(op, op.lower())
             yield Case(name, op, [normal(name, *a), second], torch=torch_function(torch))
     for a, b in BROADCASTS:

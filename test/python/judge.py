@@ -143,3 +143,17 @@ def same_model(left, right):
 
 def file_size(path):
     return os.path.getsize(path)
+
+
+def in_half(original, converted, name=""):
+    """(largest error relative to the float32 run, problem) of a converted model run by the reference evaluator, whose half operators
+    round for real, or (None, why it does not run)."""
+    before, after = load(original), load(converted)
+    engine, values, wanted = _reference_run(before, original, name, None)
+    if not engine:
+        return None, wanted
+    try:
+        relative, _, problem = engines.error_of(wanted, engines.run_reference(after, values))
+    except engines.CannotRun as error:
+        return None, str(error)
+    return relative, problem

@@ -165,3 +165,223 @@ def test_arithmetic(tmp_path):
         rng = rng_of(name)
         cases.add(name, binary(op), {"a": draw(rng, dtype, (5, 17)), "b": draw(rng, dtype, (17,))}, {"y": dtype})
     cases.run(tmp_path)
+
+
+def test_other_elementwise(tmp_path):
+    cases = Cases()
+    for op, dtype, size in itertools.product(["Neg", "Abs", "Sqrt", "Floor", "Ceil", "Round", "Sign", "Relu", "Reciprocal", "Identity"], FLOATS, SIZES):
+        name = f"{op}_{dtype.name}_{size}"
+        if op == "Identity" and dtype == F64:
+            continue
+        x = draw(rng_of(name), dtype, (size,), specials=True)
+        cases.add(name, unary(op), {"x": x}, {"y": dtype}, expected={"y": elementwise_reference(op, x)})
+    for op, dtype in itertools.product(["Neg", "Abs", "Sign"], [I32, I64]):
+        name = f"{op}_{dtype.name}"
+        cases.add(name, unary(op), {"x": draw(rng_of(name), dtype, (37,))}, {"y": dtype})
+    for op, dtype in itertools.product(["Max", "Min"], [F32, F16, BF16, F64, I32, I64, U8]):
+        name = f"{op}_{dtype.name}"
+        rng = rng_of(name)
+        feeds = {n: draw(rng, dtype, s, specials=True) for n, s in (("a", (6, 17)), ("b", (17,)), ("c", (6, 1)))}
+        want = (np.maximum if op == "Max" else np.minimum)
+        cases.add(name, [helper.make_node(op, ["a", "b", "c"], ["y"])], feeds, {"y": dtype},
+                  expected={"y": want(want(feeds["a"], feeds["b"]), feeds["c"])})
+    for op, dtype in itertools.product(["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"], [F32, F16, BF16, I32, I64, U8]):
+        name = f"{op}_{dtype.name}"
+        rng = rng_of(name)
+        feeds = {"a": draw(rng, dtype, (5, 19), -3, 3, specials=True), "b": draw(rng, dtype, (5, 1), -3, 3, specials=True)}
+        cases.add(name, binary(op), feeds, {"y": BOOL}, expected={"y": getattr(np, {"Equal": "equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less", "LessOrEqual": "less_equal"}[op])(feeds["a"], feeds["b"])})
+    for op in ["And", "Or", "Xor", "Equal"]:
+        rng = rng_of(op)
+        cases.add(f"{op}_bool", binary(op), {"a": draw(rng, BOOL, (5, 17)), "b": draw(rng, BOOL, (17,))}, {"y": BOOL})
+    cases.add("Not", unary("Not"), {"x": draw(rng_of("Not"), BOOL, (33,))}, {"y": BOOL})
+    for dtype in [F32, F16, BF16, I64, BOOL]:
+        rng = rng_of(dtype.name)
+        feeds = {"c": draw(rng, BOOL, (4, 1, 17)), "a": draw(rng, dtype, (3, 17), specials=True), "b": draw(rng, dtype, (), specials=True)}
+        cases.add(f"Where_{dtype.name}", [helper.make_node("Where", ["c", "a", "b"], ["y"])], feeds, {"y": dtype})
+    for dtype in [F32, F16, BF16]:
+        x = draw(rng_of("is" + dtype.name), dtype, (70,), specials=True)
+        cases.add(f"IsNaN_{dtype.name}", unary("IsNaN"), {"x": x}, {"y": BOOL}, expected={"y": np.isnan(x)})
+        cases.add(f"IsInf_{dtype.name}", unary("IsInf"), {"x": x}, {"y": BOOL}, expected={"y": np.isinf(x)})
+        cases.add(f"IsInf_positive_{dtype.name}", unary("IsInf", detect_negative=0), {"x": x}, {"y": BOOL}, expected={"y": np.isposinf(x)})
+    cases.run(tmp_path)
+
+
+def elementwise_reference(op, x):
+    wide = x.astype(np.float64 if x.dtype == F64 else np.float32)
+    functions = {"Neg": np.negative, "Abs": np.abs, "Sqrt": np.sqrt, "Floor": np.floor, "Ceil": np.ceil, "Round": np.rint, "Sign": np.sign,
+                 "Relu": lambda v: np.where(v < 0, 0, v), "Reciprocal": lambda v: 1 / v, "Identity": lambda v: v}
+    with np.errstate(all="ignore"):
+        return functions[op](wide).astype(x.dtype)
+
+
+def test_integer_division(tmp_path):
+    cases = Cases()
+    rng = rng_of("division")
+    for dtype in [I32, I64]:
+        a, b = draw(rng, dtype, (200,), -50, 50), draw(rng, dtype, (200,), -7, 7)
+        b[b == 0] = 3
+        a[:2], b[:2] = np.iinfo(dtype).min, (-1, 1)
+        with np.errstate(all="ignore"):
+            truncated = (np.sign(a.astype(np.float64)) * np.sign(b) * (np.abs(a.astype(object)) // np.abs(b.astype(object)))).astype(object)
+        truncated[0] = int(np.iinfo(dtype).min)  # wraps, as in two's complement
+        truncated[1] = int(np.iinfo(dtype).min)
+        cases.add(f"Div_{dtype.name}", binary("Div"), {"a": a, "b": b}, {"y": dtype}, expected={"y": truncated.astype(dtype)})
+        cases.add(f"Mod_{dtype.name}", binary("Mod"), {"a": a, "b": b}, {"y": dtype}, expected={"y": np.mod(a, b)})
+        cases.add(f"FMod_{dtype.name}", binary("Mod", fmod=1), {"a": a, "b": b}, {"y": dtype}, expected={"y": np.fmod(a, b)})
+        # By zero: no trap, and 0.
+        cases.add(f"DivZero_{dtype.name}", binary("Div"), {"a": a, "b": np.zeros_like(b)}, {"y": dtype}, expected={"y": np.zeros_like(a)})
+    for op in ["BitwiseAnd", "BitwiseOr", "BitwiseXor"]:
+        cases.add(op, binary(op), {"a": draw(rng, I64, (40,)), "b": draw(rng, I64, (40,))}, {"y": I64})
+    for direction in ["LEFT", "RIGHT"]:
+        a, b = rng.integers(0, 2**32, 50, dtype=np.uint32), rng.integers(0, 32, 50, dtype=np.uint32)
+        cases.add(f"Shift_{direction}", binary("BitShift", direction=direction), {"a": a, "b": b}, {"y": np.dtype(np.uint32)})
+    cases.run(tmp_path)
+
+
+def grid(low, high, count=4001):
+    """Numbers of float32 between two numbers, evenly spread, and around zero."""
+    values = np.linspace(low, high, count).astype(np.float32)
+    small = np.float32(2.0) ** np.arange(-149, 0, dtype=np.float32)
+    near = np.concatenate([small, -small])
+    return np.concatenate([values, near[(near > low) & (near < high)], np.array([np.nan, np.inf, -np.inf, 0.0], np.float32)])
+
+
+#: Function of float64, range, limit in units in the last place of float32.
+FUNCTIONS = {"Exp": (np.exp, (-104, 89), 1.25), "Log": (np.log, (0, 1e4), 1.0), "Tanh": (np.tanh, (-10, 10), 2.0), "Sin": (np.sin, (-1e4, 1e4), 1.0),
+             "Cos": (np.cos, (-1e4, 1e4), 1.0), "Sigmoid": (lambda v: 1 / (1 + np.exp(-v)), (-104, 104), 3.0), "Erf": (None, (-5, 5), 2.5)}
+
+
+def test_functions(tmp_path):
+    import math
+    cases = Cases()
+    for op, (function, (low, high), limit) in FUNCTIONS.items():
+        x = np.concatenate([grid(low, high), grid(low / 50, high / 50), np.array([1e30, -1e30] if op not in ("Sin", "Cos") else [1e8, -1e8], np.float32)])
+        with np.errstate(all="ignore"):
+            exact = (np.vectorize(math.erf, otypes=[np.float64]) if function is None else function)(x.astype(np.float64))
+        cases.add(op, unary(op), {"x": x}, {"y": F32}, expected={"y": exact}, check=within_ulp(limit))
+        for half in (F16, BF16):
+            values = draw(rng_of(op), half, (500,), max(low, -20), min(high, 20))
+            with np.errstate(all="ignore"):
+                exact = (np.vectorize(math.erf, otypes=[np.float64]) if function is None else function)(values.astype(np.float64))
+            cases.add(f"{op}_{half.name}", unary(op), {"x": values}, {"y": half}, expected={"y": exact.astype(half)}, check=close(2.0**-7 if half == BF16 else 2.0**-10))
+    x = np.concatenate([grid(0, 8), -grid(0, 8)]).astype(np.float32)
+    y = np.resize(np.array([2, 0.5, -1, 3.3, 0, -2.5, 7, 100, -100, np.inf, -np.inf, np.nan, 1e-3], np.float32), x.shape)
+    with np.errstate(all="ignore"):
+        cases.add("Pow", binary("Pow"), {"a": x, "b": y}, {"y": F32}, expected={"y": np.power(x.astype(np.float64), y.astype(np.float64))}, check=within_ulp(1.0))
+        for exponent in (2.0, 3.0, 0.5, 1.0, -0.5):
+            cases.add(f"Pow_{exponent}", [helper.make_node("Pow", ["a", "e"], ["y"])], {"a": x}, {"y": F32}, {"e": np.float32(exponent)},
+                      expected={"y": np.where((x == -np.inf) & (exponent == 0.5), np.inf, np.power(x.astype(np.float64), exponent))}, check=within_ulp(1.5))
+    cases.run(tmp_path)
+
+
+def round_doubles(values, half):
+    """To the nearest half, ties to even, in one rounding (ml_dtypes goes through float32)."""
+    bits = np.arange(0x7f80 if half == BF16 else 0x7c00, dtype=np.uint16)
+    finite = bits.view(half).astype(np.float64)
+    top = finite[-1] + (finite[-1] - finite[-2])
+    table = np.append(finite, top)
+    magnitude = np.minimum(np.abs(values), top)
+    above = np.clip(np.searchsorted(table, magnitude), 1, len(table) - 1)
+    low, high = magnitude - table[above - 1], table[above] - magnitude
+    chosen = np.where((high < low) | ((high == low) & (above % 2 == 0)), above, above - 1)
+    result = np.append(finite, np.inf)[chosen]
+    return np.where(np.isnan(values), np.nan, np.copysign(result, values)).astype(half)
+
+
+def test_casts(tmp_path):
+    cases = Cases()
+    types = [F32, F16, BF16, F64, I32, I64, U8, BOOL]
+    for source, target in itertools.product(types, types):
+        if source == target:
+            continue
+        name = f"Cast_{source.name}_{target.name}"
+        rng = rng_of(name)
+        x = draw(rng, source, (137,), -100, 100, specials=True)
+        if source.kind not in "iub" and target.kind in "iu":
+            info = np.iinfo(target)
+            wide = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=1e30, neginf=-1e30))
+            want = np.array([int(min(max(v, info.min), info.max)) for v in wide], dtype=target)
+        else:
+            with np.errstate(all="ignore"):
+                want = x.astype(target)
+        cases.add(name, unary("Cast", to=onnx_type(target)), {"x": x}, {"y": target}, expected={"y": want})
+    # Every half there is, and numbers halfway between halves and next to them.
+    for half in (F16, BF16):
+        every = np.arange(65536, dtype=np.uint16).view(half)
+        wide = every.astype(np.float32)
+        step = wide.view(np.uint32)[:, None] + np.array([0, 1, 0xfff, 0x1000, 0x1001, 0x7fff, 0x8000, 0x8001], np.uint32)
+        numbers = step.reshape(-1).view(np.float32)
+        cases.add(f"Widen_{half.name}", unary("Cast", to=TensorProto.FLOAT), {"x": every}, {"y": F32}, expected={"y": wide})
+        with np.errstate(all="ignore"):
+            cases.add(f"Round_{half.name}", unary("Cast", to=onnx_type(half)), {"x": numbers}, {"y": half}, expected={"y": numbers.astype(half)})
+        between = wide[:-1].astype(np.float64) + (wide[1:].astype(np.float64) - wide[:-1]) / 2
+        doubles = np.concatenate([between, between * (1 + 2.0**-50), between * (1 - 2.0**-50)])
+        with np.errstate(all="ignore"):
+            cases.add(f"RoundWide_{half.name}", unary("Cast", to=onnx_type(half)), {"x": doubles}, {"y": half}, expected={"y": round_doubles(doubles, half)})
+    cases.run(tmp_path)
+
+
+REDUCED = [((17,), (0,)), ((5, 17), (1,)), ((5, 17), (0,)), ((130, 65), (0,)), ((3, 4, 5), (0, 2)), ((3, 4, 5), (1,)), ((2, 3, 15, 16), (0, 2, 3)), ((40, 1, 7), (1, 2)),
+           ((4, 1), (1,)), ((300, 200), (0, 1)), ((70000,), (0,)), ((30000, 3), (0,)), ((2, 50000), (1,)), ((64, 3, 1000), (0, 2)), ((9, 16), ()), ((1, 1), (0, 1)), ((0, 4), (0,))]
+
+
+def test_reductions(tmp_path):
+    cases = Cases()
+    functions = {"ReduceSum": np.sum, "ReduceMean": np.mean, "ReduceMax": np.max, "ReduceMin": np.min, "ReduceProd": np.prod}
+    for (op, function), (i, (shape, axes)), dtype in itertools.product(functions.items(), enumerate(REDUCED), [F32, F16, BF16, F64, I64]):
+        if dtype != F32 and i % 4 or (dtype == I64 and op in ("ReduceMean", "ReduceProd")):
+            continue
+        if 0 in shape and op not in ("ReduceSum", "ReduceProd"):
+            continue
+        name = f"{op}_{dtype.name}_{i}"
+        x = draw(rng_of(name), dtype, shape, *((0.9, 1.1) if op == "ReduceProd" else (-4, 4)))
+        keep = i % 2
+        wide = x.astype(np.float64 if dtype.kind != "i" else np.int64)
+        want = function(wide, axis=axes or None, keepdims=bool(keep))
+        scale = np.abs(wide).sum(axis=axes or None, keepdims=bool(keep)) if op == "ReduceSum" and dtype.kind != "i" else 0
+        step = {"float32": 2.0**-20, "float16": 2.0**-10, "bfloat16": 2.0**-7, "float64": 2.0**-45}.get(dtype.name, 0)
+        exact = op in ("ReduceMax", "ReduceMin") or dtype == I64
+        check = None if exact else close(step * (20 if op == "ReduceProd" else 1), step * float(np.max(scale, initial=1)) / 10)
+        constants = {"axes": np.array(axes, np.int64)} if axes else {}
+        nodes = [helper.make_node(op, ["x"] + list(constants), ["y"], keepdims=keep)]
+        cases.add(name, nodes, {"x": x}, {"y": dtype}, constants, expected={"y": np.asarray(want).astype(dtype)}, check=check)
+    for op, function in (("ReduceMax", np.max), ("ReduceMin", np.min)):
+        x = draw(rng_of(op), F32, (40, 33), specials=True)
+        cases.add(f"{op}_nan", [helper.make_node(op, ["x", "axes"], ["y"])], {"x": x}, {"y": F32}, {"axes": np.array([1])},
+                  expected={"y": function(x, axis=1, keepdims=True)})
+    cases.run(tmp_path)
+
+
+def test_copies(tmp_path):
+    cases = Cases()
+    types = [F32, F16, BF16, I64, BOOL, U8]
+    for (shape, perm), dtype in itertools.product([((17, 65), (1, 0)), ((2, 3, 16, 5), (0, 2, 1, 3)), ((2, 3, 16, 5), (3, 1, 0, 2)), ((1, 7, 1), (2, 0, 1)), ((4,), (0,)), ((33, 130, 2), (1, 0, 2))], types):
+        name = f"Transpose_{dtype.name}_{shape}".replace(" ", "")
+        cases.add(f"t{len(cases.models)}", unary("Transpose", perm=perm), {"x": draw(rng_of(name), dtype, shape, specials=True)}, {"y": dtype})
+    for dtype in types:
+        rng = rng_of("copies" + dtype.name)
+        x = draw(rng, dtype, (4, 17, 6), specials=True)
+
+        def add(op, inputs, outputs=("y",), **constants):
+            attributes = {k: v for k, v in constants.items() if not isinstance(v, np.ndarray)}
+            arrays = {k: v for k, v in constants.items() if isinstance(v, np.ndarray)}
+            cases.add(f"{op}_{dtype.name}_{len(cases.models)}", [helper.make_node(op, [*inputs, *arrays], list(outputs), **attributes)],
+                      inputs, {name: dtype for name in outputs}, arrays)
+
+        ints = lambda *values: np.array(values, np.int64)
+        add("Slice", {"x": x}, starts=ints(1, -9), ends=ints(3, 1000), axes=ints(0, 1))
+        add("Slice", {"x": x}, starts=ints(-1, 16), ends=ints(-1000, -1000), axes=ints(2, 1), steps=ints(-2, -3))
+        add("Slice", {"x": x}, starts=ints(0), ends=ints(17), axes=ints(1), steps=ints(4))
+        add("Slice", {"x": x}, starts=ints(3), ends=ints(2), axes=ints(1))
+        add("Expand", {"x": draw(rng, dtype, (17, 1))}, shape=ints(3, 1, 5))
+        add("Tile", {"x": x}, repeats=ints(2, 1, 3))
+        add("Split", {"x": x}, ("a", "b", "c"), split=ints(3, 10, 4), axis=1)
+        add("Concat", {"x": x, "z": draw(rng, dtype, (4, 3, 6)), "w": draw(rng, dtype, (4, 16, 6))}, axis=-2)
+        add("Reshape", {"x": x}, shape=ints(0, -1))
+        add("Flatten", {"x": x}, axis=2)
+        if dtype != U8 and dtype != BOOL:
+            add("Pad", {"x": x}, pads=ints(0, 1, 2, 3, 0, 1), value=np.array(1, dtype))
+            name = f"Crop_{dtype.name}"
+            want = np.pad(x[:, 2:-3], ((1, 0), (0, 0), (0, 5)))
+            cases.add(name, [helper.make_node("Pad", ["x", "pads"], ["y"])], {"x": x}, {"y": dtype}, {"pads": ints(1, -2, 0, 0, -3, 5)}, expected={"y": want})
+    cases.run(tmp_path)

@@ -1,12 +1,17 @@
-"""Gradients of operators: against finite differences in float64, against PyTorch autograd, for every subset of operands, in half types."""
+"""Gradients of operators: against finite differences in float64, against PyTorch autograd, for every subset of operands, in float16 against float64."""
 import numpy as np
 import pytest
 
 import gradient_cases
+import gradient_shape_cases
 from gradient_batch import Batch, run_cases, subsets
 
-FAMILIES = ("unary", "activations", "broadcasting", "edges")
-CASES = {family: list(getattr(gradient_cases, family)()) for family in FAMILIES}
+FAMILIES = (gradient_cases.unary, gradient_cases.activations, gradient_cases.broadcasting, gradient_cases.edges, gradient_shape_cases.reductions,
+            gradient_shape_cases.movement, gradient_shape_cases.joins, gradient_shape_cases.pads, gradient_shape_cases.indexing,
+            gradient_shape_cases.scatters, gradient_shape_cases.products)
+CASES = {family.__name__: list(family()) for family in FAMILIES}
+# The reference implementation lacks forms of these families.
+ENGINES = {"indexing": "runtime", "pads": "runtime", "scatters": "runtime"}
 ALL = [pytest.param(family, i, id=f"{family}-{case.name}") for family, cases in CASES.items() for i, case in enumerate(cases)]
 _results = {}
 
@@ -14,7 +19,7 @@ _results = {}
 def result_of(family, index):
     """The result of one case; the cases of a family run together, once."""
     if family not in _results:
-        _results[family] = run_cases(CASES[family])
+        _results[family] = run_cases(CASES[family], engine=ENGINES.get(family, "reference"))
     result = _results[family][index]
     if result.error:
         pytest.fail(result.error)
@@ -63,7 +68,7 @@ def test_closed_form(family, index):
         np.testing.assert_array_equal(result.gradients[i], np.asarray(expected, np.float64), err_msg=f"operand {i}")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", CASES)
 def test_every_subset_of_operands(family, record):
     """What is asked for does not change what a gradient is."""
     working = [i for i, case in enumerate(CASES[family]) if len(case.wrt) > 1 and result_of(family, i)]
@@ -71,8 +76,32 @@ def test_every_subset_of_operands(family, record):
     if not cases:
         pytest.skip("no operator here has two operands to differentiate")
     entries = subsets(cases)
-    for (i, wrt), result in zip(entries, Batch(cases, entries).run()):
+    for (i, wrt), result in zip(entries, Batch(cases, entries, ENGINES.get(family, "reference")).run()):
         full = result_of(family, working[i])
         for operand in wrt:
             np.testing.assert_array_equal(result.gradients[operand], full.gradients[operand], err_msg=f"{cases[i].name}: operand {operand} of {wrt}")
         record("gradients", "subsets of operands")
+
+
+def smooth_in_half(case):
+    """Cases that float16 can be compared in: operators that ONNX Runtime or the reference implementation has for it."""
+    return case.smooth and all(v is None or v.dtype in (np.float64, np.int64, np.bool_) for v in case.operands)
+
+
+@pytest.mark.parametrize("family", ["unary", "activations", "broadcasting", "reductions", "movement", "joins", "products"])
+def test_float16(family, record):
+    """Gradients in float16 are those of float64, at the same values, within a few roundings."""
+    cases = [case for i, case in enumerate(CASES[family]) if smooth_in_half(case)]
+    narrow = [case.with_type(np.float16) for case in cases]
+    wide = [case.with_type(np.float64) for case in narrow]
+    for case, half, full in zip(cases, run_cases(narrow, differences=False), run_cases(wide, differences=False)):
+        assert not half.error and not full.error, (case.name, half.error, full.error)
+        for i in case.wrt:
+            assert half.gradients[i].dtype == np.float16
+            expected = full.gradients[i]
+            # A formula may read the result, which is rounded: an error of 2^-11 in whatever the cotangent is multiplied by.
+            largest = max((np.abs(r).max() for r in half.cotangents.values() if r.size), default=0)
+            tolerance = 2.0**-11 * (4 * np.abs(expected) + 8 * largest) + 2.0**-24
+            error = np.abs(half.gradients[i].astype(np.float64) - expected)
+            assert (error <= tolerance).all(), (case.name, i, half.gradients[i], expected)
+        record("gradients", "cases in float16 against float64")

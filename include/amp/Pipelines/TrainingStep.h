@@ -17,9 +17,11 @@ namespace amp {
 void addAutocast(mlir::OpPassManager &pm,
                  const train::AutocastConfig &autocast, bool hasLoss);
 
-/// Appends the passes from an imported model to `train_step`.
+/// Appends the passes from an imported model to `train_step`. `bind` gives
+/// symbolic dimensions their sizes, as name=size.
 void buildTrainingStepPipeline(mlir::OpPassManager &pm,
-                               const train::TrainingConfig &config);
+                               const train::TrainingConfig &config,
+                               llvm::ArrayRef<std::string> bind = {});
 
 /// Registers `--build-training-step=config=train.json`.
 void registerTrainingStepPipeline();

@@ -137,6 +137,7 @@ Value Emitter::roundTo(Type elementType, Value x) {
 
 void Emitter::setMask(int64_t count) {
   mask = Value();
+  maskCount = count;
   if (!isVector || count == lanes)
     return;
   SmallVector<bool> on;
@@ -202,6 +203,12 @@ Value Emitter::loadScalar(Value pointer, Value address, Type elementType) {
 Value Emitter::load(Value pointer, Value address, Type elementType) {
   if (!isVector)
     return loadScalar(pointer, address, elementType);
+  if (isOneLane()) {
+    Value element = loadScalar(pointer, address, elementType);
+    Value zero = arith::ConstantOp::create(
+        builder, builder.getZeroAttr(like(element.getType())));
+    return vector::InsertOp::create(builder, element, zero, int64_t(0));
+  }
   Type storage = getStorageType(elementType);
   unsigned alignment = getStorageBytes(elementType);
   Value where = addressOf(pointer, address, storage);
@@ -234,11 +241,15 @@ Value Emitter::gather(Value pointer, Value address, int64_t stride,
 
 void Emitter::store(Value value, Value pointer, Value address,
                     Type elementType) {
-  value = toStorage(broadcast(value), elementType);
+  if (isOneLane() && isa<VectorType>(value.getType()))
+    value = vector::ExtractOp::create(builder, value, int64_t(0));
+  if (!isOneLane())
+    value = broadcast(value);
+  value = toStorage(value, elementType);
   Type storage = getStorageType(elementType);
   unsigned alignment = getStorageBytes(elementType);
   Value where = addressOf(pointer, address, storage);
-  if (isVector && mask)
+  if (isVector && mask && !isOneLane())
     LLVM::MaskedStoreOp::create(builder, value, where, mask,
                                 builder.getI32IntegerAttr(alignment));
   else

@@ -138,6 +138,10 @@ public:
   void setMask(int64_t count);
 
 private:
+  /// Whether only the first lane counts. A masked store of it after a
+  /// truncation is miscompiled by LLVM 22 (it stores the wide element), so that
+  /// one lane is moved as a single value.
+  bool isOneLane() const { return isVector && mask && maskCount == 1; }
   void unify(mlir::Value &x, mlir::Value &y);
   mlir::Type typeLike(mlir::Type element, mlir::Value x) const;
   mlir::Value addressOf(mlir::Value pointer, mlir::Value address,
@@ -149,6 +153,7 @@ private:
 
   mlir::ImplicitLocOpBuilder &builder;
   bool isVector;
+  int64_t maskCount = lanes;
 };
 
 // Functions of f32 and f64 values (MathFunctions.cpp). Errors in units in the

@@ -6,7 +6,6 @@
 
 #include "Importer.h"
 #include "amp/Frontend/Onnx/ImportOnnx.h"
-#include "amp/Onnx/Opset/Opset.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;

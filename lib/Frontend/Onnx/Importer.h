@@ -11,6 +11,7 @@
 #include "Tensors.h"
 #include "amp/Dialect/Onnx/IR/OnnxDialect.h"
 #include "amp/Dialect/Onnx/Inference/TypeInference.h"
+#include "amp/Onnx/Opset/Opset.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -79,7 +80,7 @@ private:
   mlir::LogicalResult verifyModule();
   void tellCounts();
 
-  // Graphs.cpp: graphs and what they declare.
+  // Graphs.cpp: graphs. Declarations.cpp: what they declare.
   mlir::LogicalResult importMainGraph(StringRef bytes);
   mlir::LogicalResult
   importInputs(const GraphSpine &graph, Scope &scope, mlir::Block *entry,
@@ -122,6 +123,7 @@ private:
 
   // Nodes.cpp: nodes.
   mlir::LogicalResult importNode(const NodeSpine &node, Scope &scope);
+  bool needsRaising(StringRef opType);
   mlir::FailureOr<Fit> importRaised(const NodeSpine &node, Scope &scope);
   mlir::FailureOr<Fit> importOperation(const NodeSpine &node, Scope &scope);
   mlir::LogicalResult importGeneric(const NodeSpine &node, Scope &scope,
@@ -195,6 +197,9 @@ private:
   int64_t opset = 0;
   llvm::DenseSet<std::pair<StringRef, StringRef>> functions;
   llvm::DenseMap<StringRef, DeclaredType> typesByBytes;
+  /// Whether nodes of an operator must be brought to the dialect's opset.
+  llvm::DenseMap<StringRef, bool> raising;
+  onnx_opset::SchemaCache schemas;
   /// Memory of nodes and names that raising made.
   std::deque<std::string> texts;
   unsigned numFresh = 0;

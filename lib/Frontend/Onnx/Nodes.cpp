@@ -152,9 +152,13 @@ void ModelImporter::addNotes(OperationState &state, const NodeSpine &node,
                              const NodeAttributes &attributes) {
   if (ArrayAttr names = getOutputNames(node, positions))
     state.addAttribute(OnnxDialect::getOutputsAttrName(), names);
-  if (node.name)
+  if (node.name) {
+    // The location has the same string, unless it is empty.
+    StringAttr located = cast<NameLoc>(state.location).getName();
     state.addAttribute(OnnxDialect::getNameAttrName(),
-                       builder.getStringAttr(*node.name));
+                       node.name->empty() ? builder.getStringAttr("")
+                                          : located);
+  }
   if (node.docString)
     state.addAttribute(OnnxDialect::getDocStringAttrName(),
                        builder.getStringAttr(*node.docString));

@@ -4,8 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "amp/Onnx/Opset/Opset.h"
-
 #include "Importer.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
 #include "amp/Onnx/Proto/Proto.h"
@@ -25,7 +23,7 @@ namespace amp::importer {
 class RaiseContext final : public onnx_opset::NodeContext {
 public:
   RaiseContext(ModelImporter &importer, const Scope &scope)
-      : importer(importer), scope(scope) {}
+      : NodeContext(importer.schemas), importer(importer), scope(scope) {}
 
   const ::onnx::TypeProto *getType(StringRef name) const override {
     Type type;
@@ -96,9 +94,17 @@ LogicalResult ModelImporter::importConstant(const ::onnx::TensorProto &tensor,
                 builder.create(state)->getResult(0));
 }
 
+bool ModelImporter::needsRaising(StringRef opType) {
+  auto [known, isNew] = raising.try_emplace(opType);
+  if (isNew)
+    known->second =
+        onnx_opset::needsConversion(opType, opset, onnx::pinnedOpset);
+  return known->second;
+}
+
 FailureOr<Fit> ModelImporter::importRaised(const NodeSpine &node,
                                            Scope &scope) {
-  if (!onnx_opset::needsConversion(node.opType, opset, onnx::pinnedOpset))
+  if (!needsRaising(node.opType))
     return importOperation(node, scope);
   SmallVector<Value> inputs;
   if (failed(resolveInputs(node, scope, inputs)))

@@ -43,10 +43,9 @@ int amp::onnx_opset::getNewestOpset() {
       .second;
 }
 
-/// The schema in force, unless it only says that the op is gone. (Deprecated
-/// since its first version, GroupNormalization 18 has a meaning and a
-/// successor.)
-static const OpSchema *findSchema(StringRef op, int version) {
+/// Deprecated since its first version, GroupNormalization 18 has a meaning and
+/// a successor.
+static const OpSchema *lookupSchema(StringRef op, int version) {
   const OpSchema *schema = onnx::OpSchemaRegistry::Schema(op.str(), version);
   if (!schema || !schema->Deprecated())
     return schema;
@@ -54,6 +53,18 @@ static const OpSchema *findSchema(StringRef op, int version) {
     return step->from == schema->since_version();
   });
   return goesOn ? schema : nullptr;
+}
+
+const OpSchema *SchemaCache::find(StringRef op, int version) {
+  auto &versions = known[op];
+  if (version < 0)
+    return nullptr;
+  if (versions.size() <= static_cast<size_t>(version))
+    versions.resize(version + 1);
+  std::optional<const OpSchema *> &entry = versions[version];
+  if (!entry)
+    entry = lookupSchema(op, version);
+  return *entry;
 }
 
 static bool isDefaultDomain(const NodeProto &node) {
@@ -69,8 +80,9 @@ static const Step *nextRaise(StringRef op, int version, int target) {
   return nullptr;
 }
 
-bool amp::onnx_opset::needsConversion(StringRef op, int from, int to) {
-  const OpSchema *schema = findSchema(op, from);
+/// `schema`: that of the operator at `from`.
+static bool needsConversion(const OpSchema *schema, StringRef op, int from,
+                            int to) {
   if (!schema)
     return true;
   if (to < from)
@@ -78,12 +90,16 @@ bool amp::onnx_opset::needsConversion(StringRef op, int from, int to) {
   return nextRaise(op, from, to) != nullptr;
 }
 
+bool amp::onnx_opset::needsConversion(StringRef op, int from, int to) {
+  return ::needsConversion(lookupSchema(op, from), op, from, to);
+}
+
 bool amp::onnx_opset::hasRule(StringRef op, int from, int to) {
   if (to >= from)
     return nextRaise(op, from, to) != nullptr;
-  for (const OpSchema *schema = findSchema(op, from);
+  for (const OpSchema *schema = lookupSchema(op, from);
        schema && schema->since_version() > to;
-       schema = findSchema(op, schema->since_version() - 1)) {
+       schema = lookupSchema(op, schema->since_version() - 1)) {
     const Step *step = getStepTo(op, schema->since_version());
     if (step && (step->lower || step->op != op))
       return true;
@@ -117,7 +133,8 @@ Error Walk::raise(NodeProto node, int version) {
 }
 
 Error Walk::lower(NodeProto node, int version) {
-  const OpSchema *newer = findSchema(node.op_type(), version);
+  SchemaCache &schemas = conversion.context.schemas;
+  const OpSchema *newer = schemas.find(node.op_type(), version);
   if (!newer || newer->since_version() <= conversion.target) {
     done.push_back(std::move(node));
     return Error::success();
@@ -125,8 +142,8 @@ Error Walk::lower(NodeProto node, int version) {
   int before = newer->since_version() - 1;
   const Step *step = getStepTo(node.op_type(), newer->since_version());
   Rewriter rewriter(std::move(node), step, conversion);
-  const OpSchema *older =
-      findSchema(step ? StringRef(step->op) : rewriter.node.op_type(), before);
+  const OpSchema *older = schemas.find(
+      step ? StringRef(step->op) : rewriter.node.op_type(), before);
   if (!older)
     return rewriter.fail("there is no such operator before opset " +
                          llvm::Twine(newer->since_version()));
@@ -147,7 +164,8 @@ Error Walk::convert(NodeProto node, int version) {
 /// made for.
 static Error checkAll(std::vector<NodeProto> &nodes, Conversion &conversion) {
   for (NodeProto &node : nodes) {
-    const OpSchema *schema = findSchema(node.op_type(), conversion.target);
+    const OpSchema *schema =
+        conversion.context.schemas.find(node.op_type(), conversion.target);
     Rewriter view(std::move(node), nullptr, conversion);
     if (!schema)
       return view.fail("is not an operator of opset " +
@@ -177,9 +195,12 @@ takeConstants(const std::vector<NodeProto> &nodes, Conversion &conversion) {
 llvm::Expected<Rewritten> amp::onnx_opset::convertNode(const NodeProto &node,
                                                        int from, int to,
                                                        NodeContext &context) {
-  if (!isDefaultDomain(node) || !needsConversion(node.op_type(), from, to))
+  const OpSchema *schema = isDefaultDomain(node)
+                               ? context.schemas.find(node.op_type(), from)
+                               : nullptr;
+  if (!isDefaultDomain(node) ||
+      !::needsConversion(schema, node.op_type(), from, to))
     return Rewritten{{node}, {}};
-  const OpSchema *schema = findSchema(node.op_type(), from);
   if (!schema)
     return llvm::createStringError(
         node.op_type() + ": is not an operator of opset " + llvm::Twine(from));

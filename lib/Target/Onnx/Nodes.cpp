@@ -194,15 +194,22 @@ static void mergeVerbatim(StringRef bytes, NodeProto &proto) {
 
 /// Name, doc string and the fields that the IR does not model.
 static void buildDiscardable(Operation *op, NodeProto &proto) {
-  DictionaryAttr attributes = op->getDiscardableAttrDictionary();
-  if (auto name = attributes.getAs<StringAttr>(OnnxDialect::getNameAttrName()))
-    proto.set_name(name.data(), name.size());
-  if (auto doc =
-          attributes.getAs<StringAttr>(OnnxDialect::getDocStringAttrName()))
-    proto.set_doc_string(doc.str());
-  if (auto bytes =
-          attributes.getAs<StringAttr>(OnnxDialect::getVerbatimAttrName()))
-    mergeVerbatim(bytes, proto);
+  StringAttr verbatim;
+  // Asking for the dictionary would make one for ops without properties.
+  for (NamedAttribute attribute : op->getDiscardableAttrs()) {
+    auto text = dyn_cast<StringAttr>(attribute.getValue());
+    if (!text)
+      continue;
+    StringRef key = attribute.getName();
+    if (key == OnnxDialect::getNameAttrName())
+      proto.set_name(text.data(), text.size());
+    else if (key == OnnxDialect::getDocStringAttrName())
+      proto.set_doc_string(text.str());
+    else if (key == OnnxDialect::getVerbatimAttrName())
+      verbatim = text;
+  }
+  if (verbatim)
+    mergeVerbatim(verbatim, proto);
 }
 
 void amp::onnx_export::buildNode(NodeSite site, const FunctionPlan &plan,
@@ -246,7 +253,7 @@ bool amp::onnx_export::isNode(Operation *op, const FunctionPlan &plan) {
 //===----------------------------------------------------------------------===//
 
 NodeView::NodeView(NodeSite site, FunctionPlan &plan, bool isTrial)
-    : plan(plan), isTrial(isTrial) {
+    : NodeContext(plan.schemas), plan(plan), isTrial(isTrial) {
   auto add = [&](Value value) { values[plan.names.get(value)] = value; };
   if (site.output >= 0) {
     Value value = site.op->getOperand(site.output);

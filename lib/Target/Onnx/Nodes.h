@@ -23,6 +23,7 @@ struct NodeSite {
 struct FunctionPlan {
   ConstantPlan constants;
   Names names{constants};
+  onnx_opset::SchemaCache schemas;
 };
 
 /// Attributes of a NodeProto that stand for something larger carry the name

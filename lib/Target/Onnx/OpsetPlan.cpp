@@ -14,8 +14,6 @@ using amp::onnx_opset::pinnedOpset;
 using llvm::Error;
 using ::onnx::NodeProto;
 
-/// The newest opset there are schemas for.
-static constexpr int newestOpset = 27;
 /// What a module without onnx.model is written for, unless it needs more.
 static constexpr int defaultOpset = 21;
 
@@ -35,7 +33,7 @@ static int64_t getIrVersion(int opset) {
 
 /// The newest opset that models of an IR version can have.
 static int getNewestOpset(int64_t irVersion) {
-  int opset = newestOpset;
+  int opset = onnx_opset::getNewestOpset();
   while (opset > 1 && ::getIrVersion(opset) > irVersion)
     --opset;
   return opset;
@@ -255,6 +253,7 @@ LogicalResult OpsetPlan::raise(NodeSite site, int64_t requested, Error error) {
     return site.op->emitError()
            << describe(site, plan.names) << " cannot be written for "
            << "opset " << requested << ": " << text;
+  const int newestOpset = onnx_opset::getNewestOpset();
   int next = opset + 1;
   for (; next <= newestOpset; ++next) {
     Error again = check(site, next);
@@ -307,6 +306,7 @@ LogicalResult OpsetPlan::choose(func::FuncOp function, amp::onnx::ModelOp model,
   });
   own = imported.value_or(model ? getNewestOpset(irVersion) : defaultOpset);
   opset = requested ? requested : own;
+  const int newestOpset = onnx_opset::getNewestOpset();
   if (opset < 1 || opset > newestOpset) {
     if (requested)
       return function.emitError() << "expects an opset between 1 and "

@@ -23,7 +23,10 @@ namespace {
 /// the tests' models.
 class ModelContext final : public NodeContext {
 public:
-  explicit ModelContext(const onnx::ModelProto &model) { add(model.graph()); }
+  explicit ModelContext(const onnx::ModelProto &model)
+      : NodeContext(ownSchemas) {
+    add(model.graph());
+  }
 
   const onnx::TypeProto *getType(llvm::StringRef value) const override {
     auto found = types.find(value);
@@ -45,6 +48,7 @@ public:
 private:
   void add(const onnx::GraphProto &graph);
 
+  SchemaCache ownSchemas;
   llvm::StringMap<const onnx::TypeProto *> types;
   llvm::StringMap<const onnx::TensorProto *> constants;
   std::deque<onnx::TypeProto> constantTypes;

@@ -13,6 +13,8 @@
 /// Types and constants of the values a test's node reads and writes.
 class TestGraph final : public amp::onnx_opset::NodeContext {
 public:
+  TestGraph() : NodeContext(ownSchemas) {}
+
   /// "float[2,N]"
   TestGraph &type(llvm::StringRef value, llvm::StringRef text);
   /// "int64[2] {0, 1}"
@@ -31,6 +33,7 @@ public:
   std::string convert(llvm::StringRef node, int from, int to);
 
 private:
+  amp::onnx_opset::SchemaCache ownSchemas;
   llvm::StringMap<onnx::TypeProto> types;
   llvm::StringMap<onnx::TensorProto> constants;
   llvm::StringSet<> unusedValues, taken;

@@ -7,12 +7,19 @@
 #ifndef AMP_ONNX_OPSET_OPSET_H
 #define AMP_ONNX_OPSET_OPSET_H
 
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
 #include <onnx/onnx_pb.h>
+#include <optional>
 #include <string>
 #include <vector>
+
+namespace onnx {
+class OpSchema;
+}
 
 namespace amp::onnx_opset {
 
@@ -22,9 +29,26 @@ inline constexpr int pinnedOpset = 26;
 /// The newest opset of the default domain that nodes can be converted from.
 int getNewestOpset();
 
+/// Schemas of the default domain that were looked up: the library finds one by
+/// three strings. Who converts many nodes keeps one of these.
+class SchemaCache {
+public:
+  /// The schema in force at `version`; null if there is none, or if it only
+  /// says that the operator is gone.
+  const ::onnx::OpSchema *find(llvm::StringRef op, int version);
+
+private:
+  /// By operator and version, from 1; std::nullopt: not looked up yet.
+  llvm::StringMap<llvm::SmallVector<std::optional<const ::onnx::OpSchema *>, 0>>
+      known;
+};
+
 /// What a step may ask about the graph around a node.
 struct NodeContext {
+  explicit NodeContext(SchemaCache &schemas) : schemas(schemas) {}
   virtual ~NodeContext();
+
+  SchemaCache &schemas;
 
   /// The type of a value the node reads or writes, or null if it is not known.
   /// The pointer stays valid until the conversion of the node ends.

@@ -207,7 +207,7 @@ void Emitter::attach(Operation *op, DecisionAttr decision) const {
   SmallVector<NamedAttribute, 6> attributes;
   NamedAttribute added(key, decision);
   bool isAdded = false;
-  for (NamedAttribute attribute : op->getDiscardableAttrDictionary()) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     if (!isAdded && (attribute.getName() == key || added < attribute)) {
       attributes.push_back(added);
       isAdded = true;

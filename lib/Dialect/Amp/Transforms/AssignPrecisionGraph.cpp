@@ -209,12 +209,12 @@ public:
     }
   }
 
-  void describe(Slot &slot) const {
-    slot.formal = 0;
-    slot.var = -1;
-    slot.eligible = false;
+  /// The slot of operand or result `number`, which is `value` in the graph.
+  Slot makeSlot(uint32_t value, uint32_t number, Kind kind) const {
+    Slot slot{value, number, /*var=*/-1, /*formal=*/0, /*eligible=*/false,
+              kind};
     if (formals.empty())
-      return;
+      return slot;
     unsigned formal = ofValue.empty()
                           ? std::min<unsigned>(slot.number, formals.size() - 1)
                           : ofValue[slot.number];
@@ -222,6 +222,7 @@ public:
     slot.var = formals[formal].typeVar;
     slot.eligible =
         slot.kind == Kind::F32 && slot.var >= 0 && !contains(held, slot.var);
+    return slot;
   }
 
 private:
@@ -239,14 +240,9 @@ void Graph::addOperandSlots(Node &node) {
     if (!isa<TensorType>(operand.getType()))
       continue;
     uint32_t value = lookup(operand);
-    if (value == none)
-      continue;
-    Slot slot;
-    slot.value = value;
-    slot.number = number;
-    slot.kind = values[value].declared;
-    formals.describe(slot);
-    operands.push_back(slot);
+    if (value != none)
+      operands.push_back(
+          formals.makeSlot(value, number, values[value].declared));
   }
   node.endOperand = operands.size();
 }
@@ -256,14 +252,9 @@ void Graph::addResultSlots(Node &node, uint32_t producer) {
   Formals formals(node, /*inputs=*/false);
   for (auto [number, result] : llvm::enumerate(node.op->getResults())) {
     uint32_t value = addValue(result, producer);
-    if (value == none)
-      continue;
-    Slot slot;
-    slot.value = value;
-    slot.number = number;
-    slot.kind = values[value].declared;
-    formals.describe(slot);
-    results.push_back(slot);
+    if (value != none)
+      results.push_back(
+          formals.makeSlot(value, number, values[value].declared));
   }
   node.endResult = results.size();
 }

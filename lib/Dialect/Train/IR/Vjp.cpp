@@ -24,6 +24,8 @@ void Vjp::setFormal(unsigned position, Value gradient) {
 }
 
 bool Vjp::isWeight(unsigned index) const {
+  if (!wideWeights)
+    return false;
   Value value = operand(index);
   while (Operation *producer = value.getDefiningOp()) {
     if (!isa<amp::CastOp, onnx::CastOp, onnx::ReshapeOp, onnx::TransposeOp,

@@ -19,8 +19,8 @@ using namespace amp::train;
 
 namespace {
 
-/// Whether `value` may have a cotangent: float tensors, and what is not known to
-/// be something else.
+/// Whether `value` may have a cotangent: float tensors, and what is not known
+/// to be something else.
 bool mayCarryGradient(Value value) {
   auto type = dyn_cast<TensorType>(value.getType());
   return !type || isa<FloatType>(type.getElementType());
@@ -28,9 +28,10 @@ bool mayCarryGradient(Value value) {
 
 class Differentiator {
 public:
-  Differentiator(func::FuncOp function, Value loss, ArrayRef<Value> sources)
+  Differentiator(func::FuncOp function, Value loss, ArrayRef<Value> sources,
+                 bool wideWeights)
       : function(function), loss(loss), sources(sources),
-        builder(function.front().getTerminator()) {}
+        wideWeights(wideWeights), builder(function.front().getTerminator()) {}
 
   LogicalResult run();
   /// The gradient of a source in the source's type; null when zero.
@@ -46,6 +47,7 @@ private:
   func::FuncOp function;
   Value loss;
   ArrayRef<Value> sources;
+  bool wideWeights;
   OpBuilder builder;
   /// Values that depend on a source and on which the loss depends.
   llvm::DenseSet<Value> active;
@@ -123,7 +125,8 @@ LogicalResult Differentiator::checkRules() {
   return failure();
 }
 
-/// The cotangent of `value`: all contributions summed in float32, rounded once.
+/// The cotangent of `value`: all contributions summed in float32, rounded once;
+/// or pairwise in the value's type.
 Value Differentiator::sum(Value value) {
   auto found = contributions.find(value);
   if (found == contributions.end())
@@ -136,7 +139,7 @@ Value Differentiator::sum(Value value) {
   bool mixed = llvm::any_of(
       parts, [&](Value part) { return onnx::getElementType(part) != element; });
   // Two halves sum to the correctly rounded half; more would round in between.
-  if (onnx::isHalf(element) && (mixed || parts.size() > 2))
+  if (onnx::isHalf(element) && (mixed || (wideWeights && parts.size() > 2)))
     for (Value &part : parts)
       part = vjp.cast(part, builder.getF32Type());
   Value total = parts.front();
@@ -165,7 +168,7 @@ LogicalResult Differentiator::visit(Operation *op) {
   llvm::SmallBitVector needed(op->getNumOperands());
   for (OpOperand &operand : op->getOpOperands())
     needed[operand.getOperandNumber()] = isActiveOperand(operand);
-  Vjp vjp(builder, op, cotangents, needed);
+  Vjp vjp(builder, op, cotangents, needed, wideWeights);
   if (failed(differentiable.vjp(vjp)))
     return failure();
   for (auto [index, gradient] : llvm::enumerate(vjp.getGradients()))
@@ -274,7 +277,8 @@ void DifferentiatePass::runOnOperation() {
   SmallVector<Value> sources;
   if (failed(lossValue) || failed(findSources(sources)))
     return signalPassFailure();
-  Differentiator differentiator(function, *lossValue, sources);
+  Differentiator differentiator(function, *lossValue, sources,
+                                !halfWeightGradients);
   if (failed(differentiator.run()))
     return signalPassFailure();
   Operation *terminator = function.front().getTerminator();

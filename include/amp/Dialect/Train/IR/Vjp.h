@@ -18,9 +18,10 @@ class Vjp : public onnx::OnnxBuilder {
 public:
   Vjp(mlir::OpBuilder &builder, mlir::Operation *op,
       llvm::ArrayRef<mlir::Value> cotangents,
-      const llvm::SmallBitVector &needed)
+      const llvm::SmallBitVector &needed, bool wideWeights = true)
       : OnnxBuilder(builder, op->getLoc()), op(op), cotangents(cotangents),
-        needed(needed), gradients(op->getNumOperands()) {}
+        needed(needed), wideWeights(wideWeights),
+        gradients(op->getNumOperands()) {}
 
   mlir::Operation *getOp() const { return op; }
   mlir::Value operand(unsigned index) const { return op->getOperand(index); }
@@ -69,7 +70,8 @@ public:
   /// operand's, but float32 for weights of a half type.
   mlir::Type getGradientType(unsigned index) const;
   /// Whether operand `index` is a parameter, seen through casts and data
-  /// movement: its gradient is made in float32.
+  /// movement: its gradient is made in float32. Never with
+  /// `half-weight-gradients`.
   bool isWeight(unsigned index) const;
   llvm::ArrayRef<mlir::Value> getGradients() const { return gradients; }
 
@@ -77,6 +79,7 @@ private:
   mlir::Operation *op;
   llvm::ArrayRef<mlir::Value> cotangents;
   const llvm::SmallBitVector &needed;
+  bool wideWeights;
   llvm::SmallVector<mlir::Value> gradients;
 };
 

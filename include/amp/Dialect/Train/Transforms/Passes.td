@@ -76,7 +76,10 @@ def DifferentiatePass : Pass<"train-differentiate", "::mlir::func::FuncOp"> {
 
     Cotangents that are zero are absent: they cost nothing. A parameter the loss
     does not depend on gets a gradient of zeros. Contributions to one value are
-    summed in float32. Shapes must be static. All operations on the way that
+    summed in float32. With `half-weight-gradients` gradients of weights are
+    rounded to a half type where autocast uses the weight in it, and
+    contributions are added pairwise in it: what PyTorch's autograd does, which
+    also overflows where it does. Shapes must be static. All operations on the way that
     have no rule are reported at once.
 
     ```mlir
@@ -91,7 +94,9 @@ def DifferentiatePass : Pass<"train-differentiate", "::mlir::func::FuncOp"> {
     Option<"loss", "loss", "std::string", /*default=*/"\"\"",
            "Name of the output to differentiate (default: the one with role loss)">,
     ListOption<"wrt", "wrt", "std::string",
-               "Names of the arguments to differentiate by (default: those with role parameter)">
+               "Names of the arguments to differentiate by (default: those with role parameter)">,
+    Option<"halfWeightGradients", "half-weight-gradients", "bool", /*default=*/"false",
+           "Round gradients of weights to half types where PyTorch does">
   ];
   let dependentDialects = ["::amp::AmpDialect", "::amp::onnx::OnnxDialect",
                            "::amp::train::TrainDialect"];
