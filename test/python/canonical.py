@@ -1,4 +1,4 @@
-"""Compares two ModelProtos field by field, modulo attribute order, trailing empty names and the storage of tensor bytes."""
+"""Compares two ModelProtos field by field, modulo attribute order and the storage of tensor bytes."""
 import hashlib
 
 import numpy as np
@@ -51,20 +51,13 @@ def _attribute_form(attribute, folder):
     return kind, attribute.doc_string, attribute.ref_attr_name, value
 
 
-def _names(names):
-    names = list(names)
-    while names and not names[-1]:
-        names.pop()
-    return names
-
-
 def node_form(node, folder=""):
     rest = onnx.NodeProto()
     rest.CopyFrom(node)
     for field in ("input", "output", "attribute", "op_type", "domain", "name"):
         rest.ClearField(field)
-    return {"op_type": node.op_type, "domain": "" if node.domain == "ai.onnx" else node.domain, "name": node.name, "inputs": _names(node.input),
-            "outputs": _names(node.output), "rest": rest.SerializeToString(deterministic=True),
+    return {"op_type": node.op_type, "domain": "" if node.domain == "ai.onnx" else node.domain, "name": node.name, "inputs": list(node.input),
+            "outputs": list(node.output), "rest": rest.SerializeToString(deterministic=True),
             "attributes": {a.name: _attribute_form(a, folder) for a in sorted(node.attribute, key=lambda a: a.name)}}
 
 

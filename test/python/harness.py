@@ -16,6 +16,8 @@ SHARED = Path(os.environ.get("AMP_SHARED") or ROOT.parent / "shared")
 CACHE = Path.home() / ".cache/amp-mlir"
 MODELS = Path(os.environ.get("AMP_MODELS") or CACHE / "models")
 FULL = os.environ.get("AMP_FULL") == "1"
+#: "COUNT:SEED" draws that many models of the suites instead of the fixed sample.
+DRAWN = os.environ.get("AMP_DRAW")
 
 
 def amp_opt_path():

@@ -1,14 +1,15 @@
 """Round trip and autocast of the onnx wheel's test data and of ONNX Runtime's test graphs.
 
-A fixed sample by default; AMP_FULL=1 runs everything.
+A fixed sample by default; AMP_FULL=1 runs everything, AMP_DRAW=300:7 a random 300 with seed 7.
 """
+import random
 import re
 
 import pytest
 
 import corpus
 import flows
-from harness import FULL
+from harness import DRAWN, FULL
 from test_real_models import known_overflow
 
 #: Drawn more often into the sample: what converters are known to trip over.
@@ -25,6 +26,9 @@ def _selected():
     cases = corpus.onnx_suite() + _ort
     if FULL:
         return cases
+    if DRAWN:
+        count, seed = DRAWN.split(":")
+        return sorted(random.Random(seed).sample(cases, int(count)), key=lambda case: case.name)
     hard = [case for case in cases if any(word in case.name for word in HARD)]
     light = [case for case in cases if case.name in ("light/light_densenet121", "light/light_squeezenet")]
     cases = [case for case in cases if not case.name.startswith("light/")]  # their weights take seconds each

@@ -228,15 +228,47 @@ LogicalResult ModelImporter::getOutputs(const GraphSpine &graph,
 // The main graph
 //===----------------------------------------------------------------------===//
 
+/// Adds the tensor that an input has unless it is fed, and what the file says
+/// of it.
+LogicalResult ModelImporter::readDefault(StringRef bytes,
+                                         NamedAttrList &notes) {
+  TensorNotes tensor;
+  llvm::Expected<ElementsAttr> value = tensors.read(bytes, tensor);
+  if (!value)
+    return emitError() << "initializer: " << llvm::toString(value.takeError());
+  notes.set(OnnxDialect::getDefaultAttrName(), *value);
+  if (tensor.docString)
+    notes.set(OnnxDialect::getDocStringAttrName(),
+              builder.getStringAttr(*tensor.docString));
+  if (!tensor.verbatim.empty())
+    notes.set(OnnxDialect::getVerbatimAttrName(),
+              builder.getStringAttr(tensor.verbatim));
+  return success();
+}
+
+/// Positions of defaults among the initializers, by name; null when they come
+/// first, in the order of the inputs.
+static DictionaryAttr getDefaultPositions(const Scope &scope,
+                                          Builder &builder) {
+  NamedAttrList positions;
+  bool inOrder = true;
+  for (auto [index, entry] : llvm::enumerate(scope.defaults)) {
+    inOrder &= entry.second == static_cast<int64_t>(index);
+    positions.set(entry.first, builder.getI64IntegerAttr(entry.second));
+  }
+  return inOrder ? DictionaryAttr()
+                 : positions.getDictionary(builder.getContext());
+}
+
 LogicalResult
 ModelImporter::importInputs(const GraphSpine &graph, Scope &scope, Block *entry,
                             SmallVectorImpl<DictionaryAttr> &attributes) {
-  llvm::DenseMap<StringRef, StringRef> initializers;
-  for (StringRef bytes : graph.initializers) {
+  llvm::DenseMap<StringRef, int64_t> initializers;
+  for (auto [position, bytes] : llvm::enumerate(graph.initializers)) {
     llvm::Expected<StringRef> name = scanTensorName(bytes);
     if (!name)
       return report(name.takeError());
-    initializers.try_emplace(*name, bytes);
+    initializers.try_emplace(*name, position);
   }
   for (auto [position, bytes] : llvm::enumerate(graph.inputs)) {
     ValueInfoSpine info;
@@ -264,13 +296,9 @@ ModelImporter::importInputs(const GraphSpine &graph, Scope &scope, Block *entry,
     NamedAttrList notes;
     notes.set(OnnxDialect::getNameAttrName(), builder.getStringAttr(info.name));
     if (hasDefault) {
-      TensorNotes tensorNotes;
-      llvm::Expected<ElementsAttr> value =
-          tensors.read(initializer->second, tensorNotes);
-      if (!value)
-        return emitError() << "initializer: "
-                           << llvm::toString(value.takeError());
-      notes.set(OnnxDialect::getDefaultAttrName(), *value);
+      scope.defaults.emplace_back(info.name, initializer->second);
+      if (failed(readDefault(graph.initializers[initializer->second], notes)))
+        return failure();
     }
     attributes.push_back(notes.getDictionary(context));
     Location location =
@@ -308,7 +336,11 @@ LogicalResult ModelImporter::importMainGraph(StringRef bytes) {
       entry->getArgumentTypes(), ValueRange(outputs).getTypes()));
   function.setAllArgAttrs(argumentNotes);
   function.setAllResultAttrs(resultNotes);
-  FailureOr<DictionaryAttr> dictionary = buildGraphDictionary(graph, scope, {});
+  NamedAttrList entries;
+  if (DictionaryAttr positions = getDefaultPositions(scope, builder))
+    entries.set("defaults", positions);
+  FailureOr<DictionaryAttr> dictionary =
+      buildGraphDictionary(graph, scope, std::move(entries));
   if (failed(dictionary))
     return failure();
   function->setAttr(OnnxDialect::getGraphAttrName(), *dictionary);

@@ -38,6 +38,9 @@ struct Scope {
   llvm::DenseMap<StringRef, StringRef> declared;
   /// Positions of graph inputs that have an initializer, too.
   llvm::DenseMap<StringRef, int64_t> listedInputs;
+  /// Names of the arguments with a default, and the positions of these defaults
+  /// among the initializers.
+  llvm::SmallVector<std::pair<StringRef, int64_t>, 0> defaults;
 
   /// The value of this name here or in an outer graph; null if there is none.
   mlir::Value lookup(StringRef name) const;
@@ -95,6 +98,7 @@ private:
   addBodyArguments(const GraphSpine &graph, mlir::Block *block,
                    llvm::ArrayRef<mlir::Type> known, Scope &scope,
                    llvm::SmallVectorImpl<mlir::Attribute> &names);
+  mlir::LogicalResult readDefault(StringRef bytes, mlir::NamedAttrList &notes);
   mlir::LogicalResult importContents(GraphSpine &graph, Scope &scope);
   mlir::LogicalResult importInitializer(StringRef bytes, GraphSpine &graph,
                                         Scope &scope);

@@ -147,6 +147,22 @@ ArrayAttr ModelImporter::getOutputNames(const NodeSpine &node,
   return hasNames ? builder.getArrayAttr(names) : ArrayAttr();
 }
 
+/// Empty names after the last value that the node has, as fields of a
+/// NodeProto: an operation does not count them.
+static std::string getTrailingNames(const NodeSpine &node,
+                                    ArrayRef<unsigned> results) {
+  std::string fields;
+  size_t inputs = node.inputs.size();
+  while (inputs > 0 && node.inputs[inputs - 1].empty())
+    --inputs;
+  for (; inputs < node.inputs.size(); ++inputs)
+    appendField(fields, 1, "");
+  size_t outputs = results.empty() ? 0 : results.back() + 1;
+  for (; outputs < node.outputs.size(); ++outputs)
+    appendField(fields, 2, "");
+  return fields;
+}
+
 void ModelImporter::addNotes(OperationState &state, const NodeSpine &node,
                              ArrayRef<unsigned> positions,
                              const NodeAttributes &attributes) {
@@ -163,10 +179,12 @@ void ModelImporter::addNotes(OperationState &state, const NodeSpine &node,
     state.addAttribute(OnnxDialect::getDocStringAttrName(),
                        builder.getStringAttr(*node.docString));
   std::string verbatim = node.verbatim + attributes.verbatim;
-  // An onnx.node keeps the domain as it is spelled.
-  if (node.domain == "ai.onnx" &&
-      state.name.getStringRef() != NodeOp::getOperationName())
-    appendField(verbatim, 7, node.domain);
+  // An onnx.node keeps the domain as it is spelled, and all names.
+  if (state.name.getStringRef() != NodeOp::getOperationName()) {
+    verbatim += getTrailingNames(node, positions);
+    if (node.domain == "ai.onnx")
+      appendField(verbatim, 7, node.domain);
+  }
   if (!verbatim.empty())
     state.addAttribute(OnnxDialect::getVerbatimAttrName(),
                        builder.getStringAttr(verbatim));

@@ -219,6 +219,9 @@ LogicalResult GraphWriter::writeTensor(Operation *op, StringRef name,
 }
 
 LogicalResult GraphWriter::writeInitializer(Operation *op, Graph &graph) {
+  if (failed(writeDefaults(graph, graph.numInitializers)))
+    return failure();
+  ++graph.numInitializers;
   WireBuffer tensor(arena);
   StringAttr name = plan.names.get(op->getResult(0));
   if (failed(writeTensor(op, name, getTensorValue(op),
@@ -270,20 +273,59 @@ LogicalResult GraphWriter::writeCopy(CastOp cast, Graph &graph) {
   return success();
 }
 
-/// Inputs with a default are initializers, too.
-LogicalResult GraphWriter::writeDefaults(Graph &graph) {
+/// Inputs with a default are initializers, too. Where nothing tells their
+/// positions, they come first.
+void GraphWriter::collectDefaults(Graph &graph) {
+  auto positions = graph.dictionary
+                       ? graph.dictionary.getAs<DictionaryAttr>("defaults")
+                       : DictionaryAttr();
   for (BlockArgument argument : graph.block->getArguments()) {
-    auto value = graph.function.getArgAttrOfType<ElementsAttr>(
-        argument.getArgNumber(), OnnxDialect::getDefaultAttrName());
-    if (!value)
+    unsigned number = argument.getArgNumber();
+    if (!graph.function.getArgAttr(number, OnnxDialect::getDefaultAttrName()))
       continue;
-    WireBuffer tensor(arena);
-    if (failed(writeTensor(graph.function, plan.names.get(argument), value,
-                           nullptr, tensor)))
-      return failure();
-    graph.tensors.addMessage(GraphProto::kInitializerFieldNumber,
-                             std::move(tensor));
+    auto position =
+        positions
+            ? positions.getAs<IntegerAttr>(plan.names.get(argument).getValue())
+            : IntegerAttr();
+    graph.defaults.emplace_back(position ? position.getInt() : 0, number);
   }
+  llvm::sort(graph.defaults, std::greater<>());
+}
+
+/// Writes the defaults that come before the initializer number `before`, or
+/// would if others were not gone.
+LogicalResult GraphWriter::writeDefaults(Graph &graph, int64_t before) {
+  while (!graph.defaults.empty() &&
+         graph.defaults.back().first <=
+             std::max(before, graph.numInitializers)) {
+    unsigned argument = graph.defaults.back().second;
+    graph.defaults.pop_back();
+    ++graph.numInitializers;
+    if (failed(writeDefault(argument, graph)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult GraphWriter::writeDefault(unsigned argument, Graph &graph) {
+  auto getText = [&](StringRef attribute) {
+    auto text =
+        graph.function.getArgAttrOfType<StringAttr>(argument, attribute);
+    return text ? text.getValue() : StringRef();
+  };
+  WireBuffer tensor(arena);
+  if (failed(writeTensor(graph.function,
+                         plan.names.get(graph.block->getArgument(argument)),
+                         graph.function.getArgAttrOfType<ElementsAttr>(
+                             argument, OnnxDialect::getDefaultAttrName()),
+                         nullptr, tensor)))
+    return failure();
+  if (StringRef doc = getText(OnnxDialect::getDocStringAttrName());
+      !doc.empty())
+    tensor.addString(TensorProto::kDocStringFieldNumber, doc);
+  tensor.addFields(getText(OnnxDialect::getVerbatimAttrName()));
+  graph.tensors.addMessage(GraphProto::kInitializerFieldNumber,
+                           std::move(tensor));
   return success();
 }
 
@@ -300,10 +342,12 @@ FailureOr<WireBuffer> GraphWriter::write(Block *block) {
               WireBuffer(arena),
               {},
               {},
-              {}};
+              {},
+              {},
+              0};
   readVerbatim(graph);
-  if (function && failed(writeDefaults(graph)))
-    return failure();
+  if (function)
+    collectDefaults(graph);
   for (Operation &op : block->without_terminator())
     if (failed(writeOperation(op, graph)))
       return failure();
@@ -312,6 +356,8 @@ FailureOr<WireBuffer> GraphWriter::write(Block *block) {
     if (output.needsIdentity &&
         failed(writeSite({terminator, static_cast<int>(index)}, graph)))
       return failure();
+  if (failed(writeDefaults(graph, std::numeric_limits<int64_t>::max())))
+    return failure();
   writeName(graph);
   graph.message.addFields(std::move(graph.tensors));
   writeInputs(graph);

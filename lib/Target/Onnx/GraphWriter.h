@@ -54,6 +54,10 @@ private:
     /// field that lists these.
     ::onnx::GraphProto verbatim;
     std::map<unsigned, llvm::StringMap<const ::onnx::ValueInfoProto *>> said;
+    /// Arguments with a default that is yet to be written, and its position
+    /// among the initializers, the first one last.
+    std::vector<std::pair<int64_t, unsigned>> defaults;
+    int64_t numInitializers = 0;
   };
 
   // Nodes.
@@ -70,7 +74,9 @@ private:
   void addConstant(Graph &graph, mlir::StringAttr name, mlir::TensorType type,
                    WireBuffer &&tensor);
   mlir::LogicalResult writeCopy(CastOp cast, Graph &graph);
-  mlir::LogicalResult writeDefaults(Graph &graph);
+  void collectDefaults(Graph &graph);
+  mlir::LogicalResult writeDefaults(Graph &graph, int64_t before);
+  mlir::LogicalResult writeDefault(unsigned argument, Graph &graph);
   mlir::LogicalResult writeTensor(mlir::Operation *op, llvm::StringRef name,
                                   mlir::ElementsAttr value,
                                   const Narrowing *narrowing,

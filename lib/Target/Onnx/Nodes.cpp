@@ -172,9 +172,21 @@ static void buildIdentityNode(NodeSite site, const FunctionPlan &plan,
           plan.names.getOutputs(site.op->getBlock())[site.output].name);
 }
 
+/// Drops empty names at the end that are too many: the operation has got more
+/// values since they were read.
+static void fitNames(google::protobuf::RepeatedPtrField<std::string> &names,
+                     ArrayRef<amp::onnx::FormalSpec> formals) {
+  bool isVariadic = !formals.empty() &&
+                    formals.back().kind == amp::onnx::FormalKind::Variadic;
+  while (!isVariadic && names.size() > static_cast<int>(formals.size()) &&
+         names.rbegin()->empty())
+    names.RemoveLast();
+}
+
 /// Merges the fields that the IR does not model into the node. Attributes among
-/// them say more about those of the same name.
-static void mergeVerbatim(StringRef bytes, NodeProto &proto) {
+/// them say more about those of the same name; names are empty ones after the
+/// last value.
+static void mergeVerbatim(Operation *op, StringRef bytes, NodeProto &proto) {
   NodeProto more;
   if (!more.ParseFromString(bytes.str()))
     return;
@@ -190,6 +202,10 @@ static void mergeVerbatim(StringRef bytes, NodeProto &proto) {
   }
   more.clear_attribute();
   proto.MergeFrom(more);
+  if (auto schemaOp = dyn_cast<amp::onnx::SchemaOpInterface>(op)) {
+    fitNames(*proto.mutable_input(), schemaOp.getSpec().inputs);
+    fitNames(*proto.mutable_output(), schemaOp.getSpec().outputs);
+  }
 }
 
 /// Name, doc string and the fields that the IR does not model.
@@ -209,7 +225,7 @@ static void buildDiscardable(Operation *op, NodeProto &proto) {
       verbatim = text;
   }
   if (verbatim)
-    mergeVerbatim(verbatim, proto);
+    mergeVerbatim(op, verbatim, proto);
 }
 
 void amp::onnx_export::buildNode(NodeSite site, const FunctionPlan &plan,

@@ -137,6 +137,9 @@ std::string OpsetPlan::makeKey(NodeSite site) const {
             ? value.getTypeID().getAsOpaquePointer()
             : value.getAsOpaquePointer());
   }
+  // It may hold empty names of further inputs, which older forms lack.
+  add(site.op->getDiscardableAttr(amp::onnx::OnnxDialect::getVerbatimAttrName())
+          .getAsOpaquePointer());
   llvm::for_each(amp::onnx::getPositionalInputs(site.op), addType);
   add(nullptr);
   llvm::for_each(amp::onnx::getPositionalOutputs(site.op), addType);

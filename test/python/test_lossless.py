@@ -1,0 +1,74 @@
+"""What passes do not look at comes back as it was: doc strings, empty names at the end, the order of initializers."""
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import canonical
+from harness import amp_opt, autocast_option
+from small import floats, identity, model
+
+
+def _tensor_doc(size):
+    proto = model("g (float[N,K] X) => (float[N,K] Y) { c = Constant<value = float[1] {1}>() h = MatMul(X, c) Y = Softmax<axis=1>(h) }", opset=26, ir=10)
+    proto.graph.node[0].attribute[0].t.CopyFrom(numpy_helper.from_array(np.ones((size, size), np.float32), "named"))
+    proto.graph.node[0].attribute[0].t.doc_string = "of the tensor"
+    proto.graph.node[0].attribute[0].doc_string = "of the attribute"
+    proto.graph.node[2].attribute[0].doc_string = "of a number"
+    return proto
+
+
+def _trailing(text, node, inputs=0, outputs=0, inits=None):
+    proto = model(text, inits, opset=26, ir=10)
+    proto.graph.node[node].input.extend([""] * inputs)
+    proto.graph.node[node].output.extend([""] * outputs)
+    return proto
+
+
+def _defaults(order, listed, ir=10):
+    """Initializers in `order`; those in `listed` can be overridden."""
+    inputs = "".join(f", float[2,2] {name}" for name in listed)
+    proto = model(f"g (float[2,2] X{inputs}) => (float[2,2] Y) {{ h = MatMul(X, a) i = MatMul(h, b) j = MatMul(i, c) Y = MatMul(j, d) }}",
+                  {name: identity(2) * (position + 1) for position, name in enumerate(order)}, opset=26, ir=ir)
+    for tensor in proto.graph.initializer:
+        tensor.doc_string = "about " + tensor.name
+        tensor.metadata_props.add(key="of", value=tensor.name)
+    return proto
+
+
+CASES = {
+    "doc strings of a small tensor": _tensor_doc(2), "doc strings of a large tensor": _tensor_doc(64),
+    "empty input at the end": _trailing('g (float[1,1,2,2] X) => (float[1,1,4,4] Y) { Y = Resize(X, "", S) }', 0, inputs=1, inits={"S": floats([1, 1, 2, 2])}),
+    "empty inputs and output at the end": _trailing("g (float[4,4] X) => (float[4,4] Y) { Y = Dropout(X) }", 0, inputs=2, outputs=1),
+    "defaults first": _defaults("abcd", "ab"), "defaults last": _defaults("abcd", "cd"), "defaults between": _defaults("abcd", "bd"),
+    "defaults in another order than the inputs": _defaults("dcba", "bd"), "only defaults": _defaults("badc", "abcd"), "weights as inputs": _defaults("abcd", "abcd", ir=3),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_round_trip(name, tmp_path):
+    onnx.save(CASES[name], tmp_path / "in.onnx")
+    for way in (["in.onnx", "-o", "out.onnx"], ["in.onnx", "-o", "out.mlir"], ["out.mlir", "-o", "again.onnx"]):
+        run = amp_opt(*[tmp_path / part if "." in part else part for part in way])
+        assert run.ok, run.describe()
+    for target in ("out.onnx", "again.onnx"):
+        found = canonical.difference(canonical.model_form(CASES[name]), canonical.model_form(onnx.load(tmp_path / target)))
+        assert found is None, f"{target}: {found}"
+
+
+def test_defaults_keep_their_place_among_narrow_weights(tmp_path):
+    onnx.save(CASES["defaults between"], tmp_path / "in.onnx")
+    run = amp_opt(tmp_path / "in.onnx", autocast_option("f16"), "-o", tmp_path / "out.onnx")
+    assert run.ok, run.describe()
+    assert [t.name for t in onnx.load(tmp_path / "out.onnx").graph.initializer] == list("abcd")
+
+
+def test_empty_names_that_an_older_form_lacks_are_dropped(tmp_path):
+    """Dropout has one input before opset 12."""
+    proto = _trailing("g (float[4,4] X) => (float[4,4] Z) { Y = Dropout(X) Z = Dropout(Y) }", 1, inputs=2)
+    onnx.save(proto, tmp_path / "in.onnx")
+    run = amp_opt(tmp_path / "in.onnx", "--export-opset=11", "-o", tmp_path / "out.onnx")
+    assert run.ok, run.describe()
+    result = onnx.load(tmp_path / "out.onnx")
+    onnx.checker.check_model(result, full_check=True)
+    assert [list(n.input) for n in result.graph.node] == [["X"], ["Y"]]
