@@ -49,11 +49,20 @@ def test_unknown_opset(tmp_path, opset):
     refuse(proto, tmp_path, f"opset {opset} of ai.onnx", f"1 to {onnx.defs.onnx_opset_version()} are known")
 
 
-@pytest.mark.parametrize("first, second", [("", ""), ("", "ai.onnx"), ("com.example", "com.example")])
+def test_two_spellings_of_a_domain(tmp_path):
+    """Files of ONNX Runtime's training tools have both; it takes the last."""
+    proto = good()
+    proto.opset_import[0].version = 7
+    proto.opset_import.append(helper.make_opsetid("ai.onnx", 17))
+    result, _ = accept(proto, tmp_path, "warning:", "opset 7 and with opset 17; the last is taken")
+    assert [(o.domain, o.version) for o in result.opset_import] == [("", 7), ("ai.onnx", 17)]
+
+
+@pytest.mark.parametrize("first, second", [("", ""), ("ai.onnx", "ai.onnx"), ("com.example", "com.example")])
 def test_domain_imported_twice(tmp_path, first, second):
     proto = good()
     proto.opset_import.extend([helper.make_opsetid(first, 17), helper.make_opsetid(second, 13)])
-    if first == "":
+    if first != "com.example":
         del proto.opset_import[0]
     refuse(proto, tmp_path, f"'{first or 'ai.onnx'}' twice", "opset 17", "opset 13")
     for entry in proto.opset_import:

@@ -72,3 +72,35 @@ def test_empty_names_that_an_older_form_lacks_are_dropped(tmp_path):
     result = onnx.load(tmp_path / "out.onnx")
     onnx.checker.check_model(result, full_check=True)
     assert [list(n.input) for n in result.graph.node] == [["X"], ["Y"]]
+
+
+#: Broadcasting before opset 7, and the slope of PRelu: inputs X [2,3,4] and b.
+LEGACY = {"an axis": "float[3] b) => (float[2,3,4] Y) { Y = Add<broadcast=1, axis=1>(X, b) }", "two axes": "float[2,3] b) => (float[2,3,4] Y) { Y = Mul<broadcast=1, axis=0>(X, b) }",
+          "the last axes": "float[3,4] b) => (float[2,3,4] Y) { Y = Sub<broadcast=1>(X, b) }", "a scalar": "float[1] b) => (float[2,3,4] Y) { Y = Div<broadcast=1>(X, b) }",
+          "twice": "float[3] b) => (float[2,3,4] Y) { h = Add<broadcast=1, axis=1>(X, b) Y = Mul<broadcast=1, axis=1>(h, b) }",
+          "a slope per channel": "float[3] b) => (float[2,3,4] Y) { Y = PRelu(X, b) }",
+          "an Unsqueeze of its own": "float[3] b) => (float[2,3,4] Y) { h = Add<broadcast=1, axis=1>(X, b) u = Unsqueeze<axes=[1]>(b) s = Squeeze<axes=[1]>(u) Y = Add<broadcast=1, axis=1>(h, s) }"}
+
+
+@pytest.mark.parametrize("name", LEGACY)
+def test_broadcasting_of_opset_6(name, tmp_path):
+    """Raised at import by Unsqueeze, lowered at export without a trace of it."""
+    proto = model(f"g (float[2,3,4] X, {LEGACY[name]}", opset=6, ir=3)
+    onnx.save(proto, tmp_path / "in.onnx")
+    run = amp_opt(tmp_path / "in.onnx", "-o", tmp_path / "out.onnx")
+    assert run.ok, run.describe()
+    assert canonical.difference(canonical.model_form(proto), canonical.model_form(onnx.load(tmp_path / "out.onnx"))) is None
+
+
+def test_broadcasting_of_opset_6_in_half(tmp_path):
+    """Autocast leaves no pair of Unsqueeze and Squeeze behind, either, and a second run changes nothing."""
+    proto = model("g (float[1,2,4] X, float[3] b) => (float[1,3,4] Y) { c = Conv(X, k) d = Add<broadcast=1, axis=1>(c, b) e = Relu(d) Y = PRelu(e, b) }",
+                  {"k": np.ones((3, 2, 1), np.float32)}, opset=6, ir=4)
+    onnx.save(proto, tmp_path / "in.onnx")
+    for source, target in (("in.onnx", "out.onnx"), ("out.onnx", "again.onnx")):
+        run = amp_opt(tmp_path / source, autocast_option("f16"), "-o", tmp_path / target)
+        assert run.ok, run.describe()
+    result, again = onnx.load(tmp_path / "out.onnx"), onnx.load(tmp_path / "again.onnx")
+    onnx.checker.check_model(result, full_check=True)
+    assert canonical.difference(canonical.model_form(result), canonical.model_form(again)) is None
+    assert [n.op_type for n in result.graph.node if n.op_type != "Cast"] == ["Conv", "Add", "Relu", "PRelu"]

@@ -74,27 +74,37 @@ LogicalResult ModelImporter::checkIrVersion() {
   return success();
 }
 
-/// Each domain is imported once; ai.onnx has two spellings.
+/// Each domain is imported once. ai.onnx has two spellings; files that use both
+/// exist, and engines take the last.
 LogicalResult ModelImporter::checkOpsetImports() {
-  llvm::SmallDenseMap<StringRef, int64_t> versions;
+  llvm::SmallDenseMap<StringRef, std::pair<StringRef, int64_t>> versions;
   for (auto [spelled, version] : model.opsets) {
     StringRef domain = spelled.empty() ? StringRef("ai.onnx") : spelled;
-    auto [known, isNew] = versions.try_emplace(domain, version);
+    auto [known, isNew] =
+        versions.try_emplace(domain, std::make_pair(spelled, version));
     if (isNew)
       continue;
-    if (known->second != version)
+    auto [otherSpelled, other] = known->second;
+    if (other != version && otherSpelled == spelled)
       return emitError() << "the model imports the domain '" << domain
-                         << "' twice, with opset " << known->second
+                         << "' twice, with opset " << other
                          << " and with opset " << version
                          << "; keep the one that its nodes were made for";
-    emitWarning() << "the model imports the domain '" << domain
-                  << "' twice, both times with opset " << version
-                  << "; remove one";
+    if (other != version)
+      emitWarning() << "the model imports the domain 'ai.onnx' as '' and as "
+                       "'ai.onnx', with opset "
+                    << other << " and with opset " << version
+                    << "; the last is taken; keep one";
+    else
+      emitWarning() << "the model imports the domain '" << domain
+                    << "' twice, both times with opset " << version
+                    << "; remove one";
+    known->second = {spelled, version};
   }
   auto own = versions.find("ai.onnx");
   if (own == versions.end())
     return success();
-  opset = own->second;
+  opset = own->second.second;
   int newest = onnx_opset::getNewestOpset();
   if (opset < 1 || opset > newest)
     return emitError() << "the model imports opset " << opset

@@ -87,6 +87,16 @@ Error amp::onnx_opset::raiseBroadcast(Rewriter &rewriter) {
   return Error::success();
 }
 
+/// What an Unsqueeze has made input 1 of, if it has these dimensions: the
+/// inverse of a step up. Empty otherwise.
+static StringRef getUnsqueezed(const Rewriter &rewriter,
+                               llvm::ArrayRef<const Dimension *> wanted) {
+  StringRef source = rewriter.unsqueezed(rewriter.input(1));
+  std::optional<DimensionList> dims =
+      source.empty() ? std::nullopt : getDimensions(rewriter, source);
+  return dims && isSameShape(*dims, wanted) ? source : StringRef();
+}
+
 /// Sets `broadcast` and `axis` such that input 1 goes onto input 0, if the
 /// older rule can do it. Dimensions of size 1 around those that meet the other
 /// input are squeezed away.
@@ -104,12 +114,18 @@ static bool lowerOneWay(Rewriter &rewriter, const DimensionList &a,
   size_t end =
       b.size() - (llvm::find_if_not(llvm::reverse(b), isOne) - b.rbegin());
   size_t axis = a.size() - b.size() + begin;
-  if (!isSameShape(llvm::ArrayRef(a).slice(axis, end - begin),
-                   llvm::ArrayRef(b).slice(begin, end - begin)))
+  llvm::ArrayRef<const Dimension *> meeting =
+      llvm::ArrayRef(b).slice(begin, end - begin);
+  if (!isSameShape(llvm::ArrayRef(a).slice(axis, end - begin), meeting))
     return false;
   rewriter.set("broadcast", 1);
   if (begin == 0 && end == b.size())
     return true;
+  rewriter.set("axis", static_cast<int64_t>(axis));
+  if (StringRef source = getUnsqueezed(rewriter, meeting); !source.empty()) {
+    rewriter.setInput(1, source.str());
+    return true;
+  }
   Ints ones;
   for (size_t i = 0; i != b.size(); ++i)
     if (i < begin || i >= end)
@@ -118,7 +134,6 @@ static bool lowerOneWay(Rewriter &rewriter, const DimensionList &a,
   addAttribute(rewriter.addBefore("Squeeze", {rewriter.input(1)}, squeezed),
                "axes", ones);
   rewriter.setInput(1, squeezed);
-  rewriter.set("axis", static_cast<int64_t>(axis));
   return true;
 }
 
@@ -195,6 +210,14 @@ Error amp::onnx_opset::lowerPRelu(Rewriter &rewriter) {
         "a slope that is neither one number nor one per channel needs opset 7");
   if (slope->size() == 1)
     return Error::success();
+  std::optional<DimensionList> dims =
+      getDimensions(rewriter, rewriter.input(1));
+  if (StringRef source =
+          getUnsqueezed(rewriter, llvm::ArrayRef(*dims).take_front());
+      !source.empty()) {
+    rewriter.setInput(1, source.str());
+    return Error::success();
+  }
   std::string row = rewriter.addInts("row", {-1});
   std::string flat = rewriter.freshName("slope");
   rewriter.addBefore("Reshape", {rewriter.input(1), row}, flat);

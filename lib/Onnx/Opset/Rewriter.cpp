@@ -23,6 +23,7 @@ using onnx::TensorProto;
 
 NodeContext::~NodeContext() = default;
 bool NodeContext::isUsed(StringRef) const { return true; }
+StringRef NodeContext::getUnsqueezed(StringRef) const { return {}; }
 
 Error Rewriter::fail(const Twine &message) const {
   return llvm::createStringError(node.op_type() + ": " + message);

@@ -72,6 +72,12 @@ public:
   /// Removes absent inputs and outputs at the end.
   void trim();
 
+  /// What an Unsqueeze that a step up may have made reads; empty if `value` is
+  /// none of it.
+  llvm::StringRef unsqueezed(llvm::StringRef value) const {
+    return conversion.context.getUnsqueezed(value);
+  }
+
   // What is known about a value.
   const onnx::TypeProto *type(llvm::StringRef value) const;
   /// TensorProto::UNDEFINED if it is not known to be a tensor.

@@ -5,6 +5,7 @@
 
 #include "Nodes.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
+#include "amp/Dialect/Onnx/IR/OnnxOps.STUVWXYZ.h"
 #include "amp/Onnx/Proto/Proto.h"
 
 using namespace mlir;
@@ -264,6 +265,11 @@ bool amp::onnx_export::isNode(Operation *op, const FunctionPlan &plan) {
   return isa<amp::onnx::NodeOp, amp::onnx::SchemaOpInterface>(op);
 }
 
+bool amp::onnx_export::isAnonymous(Operation *op) {
+  return amp::onnx::getNodeName(op).empty() &&
+         amp::onnx::getValueName(op->getResult(0)).empty();
+}
+
 //===----------------------------------------------------------------------===//
 // NodeView
 //===----------------------------------------------------------------------===//
@@ -281,6 +287,10 @@ NodeView::NodeView(NodeSite site, FunctionPlan &plan, bool isTrial)
   }
   llvm::for_each(site.op->getOperands(), add);
   llvm::for_each(site.op->getResults(), add);
+  for (Value operand : site.op->getOperands())
+    if (auto unsqueeze = operand.getDefiningOp<amp::onnx::UnsqueezeOp>();
+        unsqueeze && isAnonymous(unsqueeze))
+      add(unsqueeze.getData());
 }
 
 const ::onnx::TypeProto *NodeView::getType(StringRef name) const {
@@ -314,6 +324,15 @@ const ::onnx::TensorProto *NodeView::getConstant(StringRef name) const {
   tensor.set_data_type(proto::exportElementType(narrowing->elementType));
   tensor.set_raw_data(std::move(halves));
   return &tensor;
+}
+
+StringRef NodeView::getUnsqueezed(StringRef name) const {
+  Value value = values.lookup(name);
+  auto unsqueeze =
+      value ? value.getDefiningOp<amp::onnx::UnsqueezeOp>() : nullptr;
+  if (!unsqueeze || !isAnonymous(unsqueeze))
+    return {};
+  return plan.names.get(unsqueeze.getData()).getValue();
 }
 
 std::string NodeView::freshName(StringRef base) {

@@ -49,6 +49,10 @@ bool isSparseInitializer(mlir::Operation *op);
 /// graph, or nothing.
 bool isNode(mlir::Operation *op, const FunctionPlan &plan);
 
+/// Whether neither the file nor a pass named anything about an operation of one
+/// result: import made it.
+bool isAnonymous(mlir::Operation *op);
+
 /// What the conversion between opsets may ask about a node.
 class NodeView final : public onnx_opset::NodeContext {
 public:
@@ -58,6 +62,7 @@ public:
   const ::onnx::TypeProto *getType(llvm::StringRef value) const override;
   const ::onnx::TensorProto *getConstant(llvm::StringRef value) const override;
   std::string freshName(llvm::StringRef base) override;
+  llvm::StringRef getUnsqueezed(llvm::StringRef value) const override;
   bool isUsed(llvm::StringRef value) const override;
 
 private:

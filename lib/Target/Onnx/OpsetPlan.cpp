@@ -4,6 +4,7 @@
 
 #include "OpsetPlan.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.C.h"
+#include "amp/Dialect/Onnx/IR/OnnxOps.STUVWXYZ.h"
 #include "llvm/ADT/StringSet.h"
 #include <onnx/defs/schema.h>
 
@@ -73,12 +74,6 @@ int OpsetPlan::getWrittenFor(NodeSite site) const {
   if (!node || site.output >= 0)
     return pinnedOpset;
   return node.getOpset().value_or(own);
-}
-
-/// Whether neither the file nor a pass named anything about the constant.
-static bool isAnonymous(Operation *op) {
-  return amp::onnx::getNodeName(op).empty() &&
-         amp::onnx::getValueName(op->getResult(0)).empty();
 }
 
 /// What no opset knows is left as it is.
@@ -212,16 +207,17 @@ bool OpsetPlan::isRead(Value value) const {
   for (Operation *user : value.getUsers()) {
     ++uses;
     auto cast = dyn_cast<CastOp>(user);
-    if (cast && plan.constants.getForm(cast) == CastForm::Merged &&
-        !isRead(cast.getResult()))
-      ++unread;
+    bool isGone = cast ? plan.constants.getForm(cast) == CastForm::Merged &&
+                             !isRead(cast.getResult())
+                       : isLeftOut(user);
+    unread += isGone;
   }
   return unread < uses;
 }
 
 bool OpsetPlan::isLeftOut(Operation *op) const {
-  return isa<amp::onnx::ConstantOp>(op) && isAnonymous(op) &&
-         !isRead(op->getResult(0));
+  return isa<amp::onnx::ConstantOp, amp::onnx::UnsqueezeOp>(op) &&
+         isAnonymous(op) && !isRead(op->getResult(0));
 }
 
 bool OpsetPlan::isUnchanged(NodeSite site) const {

@@ -32,8 +32,8 @@ public:
   /// for the model's), is the same at the chosen one.
   bool isUnchanged(NodeSite site) const;
 
-  /// Whether `op` is a constant that import made for a node of the pinned opset
-  /// and that no node needs at the chosen one.
+  /// Whether `op` is a constant or an Unsqueeze that import made for a node of
+  /// the pinned opset and that no node needs at the chosen one.
   bool isLeftOut(mlir::Operation *op) const;
 
   /// Whether `op` is a constant that no node of the chosen opset can hold, so

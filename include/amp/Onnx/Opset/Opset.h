@@ -65,6 +65,11 @@ struct NodeContext {
   /// for.
   virtual std::string freshName(llvm::StringRef base) = 0;
 
+  /// The value that an Unsqueeze without a name of its own, as a step up makes
+  /// it, has put dimensions of size 1 into to make `value`; empty if there is
+  /// none. A step down reads it instead.
+  virtual llvm::StringRef getUnsqueezed(llvm::StringRef value) const;
+
   /// Whether something reads the output `value`; true when nobody knows.
   virtual bool isUsed(llvm::StringRef value) const;
 };
