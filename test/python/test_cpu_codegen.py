@@ -385,3 +385,116 @@ def test_copies(tmp_path):
             want = np.pad(x[:, 2:-3], ((1, 0), (0, 0), (0, 5)))
             cases.add(name, [helper.make_node("Pad", ["x", "pads"], ["y"])], {"x": x}, {"y": dtype}, {"pads": ints(1, -2, 0, 0, -3, 5)}, expected={"y": want})
     cases.run(tmp_path)
+
+
+def test_indexing(tmp_path):
+    cases = Cases()
+    for dtype in [F32, F16, BF16, I64, BOOL]:
+        rng = rng_of("indexing" + dtype.name)
+        x = draw(rng, dtype, (5, 18, 7), specials=True)
+        for axis, index_type in itertools.product((0, 1, -1), (I64, I32)):
+            size = x.shape[axis]
+            indices = rng.integers(-size, size, (3, 17)).astype(index_type)
+            cases.add(f"Gather_{dtype.name}_{axis}_{index_type.name}", [helper.make_node("Gather", ["x", "i"], ["y"], axis=axis)],
+                      {"x": x, "i": indices}, {"y": dtype}, expected={"y": np.take(x, indices, axis)})
+            shape = (4, 17, 6)
+            elements = rng.integers(-size, size, shape).astype(index_type)
+            cases.add(f"GatherElements_{dtype.name}_{axis}_{index_type.name}", [helper.make_node("GatherElements", ["x", "i"], ["y"], axis=axis)],
+                      {"x": x, "i": elements}, {"y": dtype},
+                      expected={"y": np.take_along_axis(x[tuple(slice(0, s) if a != axis % 3 else slice(None) for a, s in enumerate(shape))], elements % size, axis % 3)})
+        for batch, depth in ((0, 1), (0, 2), (0, 3), (1, 1), (1, 2)):
+            lead = (5,) if batch else ()
+            indices = np.stack([rng.integers(0, x.shape[batch + d], lead + (9,)) for d in range(depth)], -1)
+            cases.add(f"GatherND_{dtype.name}_{batch}_{depth}", [helper.make_node("GatherND", ["x", "i"], ["y"], batch_dims=batch)], {"x": x, "i": indices}, {"y": dtype})
+    for dtype, reduction in itertools.product([F32, F16, I64], ["none", "add", "mul", "max", "min"]):
+        rng = rng_of(f"scatter{dtype.name}{reduction}")
+        x = draw(rng, dtype, (6, 19, 5))
+        for axis in (0, 1, 2):
+            shape = [4, 17, 3]
+            if reduction == "none":  # ONNX leaves open which of two updates stays
+                shape[axis] = min(shape[axis], x.shape[axis])
+                indices = np.argsort(rng.random([x.shape[axis] if a == axis else s for a, s in enumerate(shape)]), axis)
+                indices = indices[tuple(slice(0, s) for s in shape)]
+            else:
+                indices = rng.integers(-x.shape[axis], x.shape[axis], shape)
+            updates = draw(rng, dtype, shape)
+            want = x.copy()
+            for p in np.ndindex(*shape):
+                q = list(p)
+                q[axis] = indices[p]
+                want[tuple(q)] = {"none": lambda a, b: b, "add": lambda a, b: a + b, "mul": lambda a, b: a * b, "max": max, "min": min}[reduction](want[tuple(q)], updates[p])
+            cases.add(f"ScatterElements_{dtype.name}_{reduction}_{axis}", [helper.make_node("ScatterElements", ["x", "i", "u"], ["y"], axis=axis, reduction=reduction)],
+                      {"x": x, "i": indices, "u": updates}, {"y": dtype}, expected={"y": want})
+        for depth in (1, 2):
+            count = 4 if reduction == "none" else 12
+            rows = rng.permutation(6)[:count] if reduction == "none" else rng.integers(-6, 6, count)
+            indices = np.stack([rows] + [rng.integers(0, 19, count)] * (depth - 1), -1)
+            updates = draw(rng, dtype, (count,) + x.shape[depth:])
+            want = x.copy()
+            for i, index in enumerate(indices):
+                at = tuple(index)
+                want[at] = {"none": lambda a, b: b, "add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}[reduction](want[at], updates[i])
+            cases.add(f"ScatterND_{dtype.name}_{reduction}_{depth}", [helper.make_node("ScatterND", ["x", "i", "u"], ["y"], reduction=reduction)],
+                      {"x": x, "i": indices, "u": updates}, {"y": dtype}, expected={"y": want})
+    cases.run(tmp_path)
+
+
+def test_generators(tmp_path):
+    cases = Cases()
+    rng = rng_of("generators")
+    for axis, index_type in itertools.product((0, 1, -1), (I64, I32)):
+        indices = rng.integers(-21, 21, (3, 17)).astype(index_type)
+        cases.add(f"OneHot_{axis}_{index_type.name}", [helper.make_node("OneHot", ["i", "depth", "values"], ["y"], axis=axis)],
+                  {"i": indices, "values": np.array([-1.5, 2.0], np.float32)}, {"y": F32}, {"depth": np.array([19], np.int64)},
+                  expected={"y": np.moveaxis(np.where((np.where(indices < 0, indices + 19, indices)[..., None] == np.arange(19)), np.float32(2.0), np.float32(-1.5)), -1, axis)})
+    for k, upper, shape in itertools.product((-3, 0, 2), (0, 1), ((17, 33), (2, 3, 16, 5))):
+        x = draw(rng, F16, shape, specials=True)
+        cases.add(f"Trilu_{len(cases.models)}", [helper.make_node("Trilu", ["x", "k"], ["y"], upper=upper)], {"x": x}, {"y": F16}, {"k": np.array(k, np.int64)})
+    for start, limit, delta in ((0, 33, 1), (5, -20, -3)):
+        cases.add(f"Range_{start}", [helper.make_node("Range", ["s", "l", "d"], ["r"]), helper.make_node("Add", ["x", "r"], ["y"])], {"x": np.zeros(1, np.int64)}, {"y": I64},
+                  {"s": np.array(start), "l": np.array(limit), "d": np.array(delta)}, expected={"y": np.arange(start, limit, delta)})
+    cases.run(tmp_path)
+
+
+def test_lines(tmp_path):
+    cases = Cases()
+    for dtype in [F32, F16, F64, I64, I32]:
+        rng = rng_of("lines" + dtype.name)
+        x = draw(rng, dtype, (3, 16, 19), -5, 5)
+        if dtype.kind != "i":
+            x = np.round(x)  # ties
+        for axis in (0, 1, -1):
+            for op, last, keep in itertools.product(("ArgMax", "ArgMin"), (0, 1), (0, 1)):
+                cases.add(f"{op}_{dtype.name}_{axis}_{last}{keep}", unary(op, axis=axis, select_last_index=last, keepdims=keep), {"x": x}, {"y": I64})
+            for exclusive, reverse in itertools.product((0, 1), (0, 1)):
+                if dtype != F16:
+                    cases.add(f"CumSum_{dtype.name}_{axis}_{exclusive}{reverse}", [helper.make_node("CumSum", ["x", "a"], ["y"], exclusive=exclusive, reverse=reverse)],
+                              {"x": x}, {"y": dtype}, {"a": np.array(axis, np.int64)})
+            for largest in (0, 1):
+                order = np.argsort(-x if largest else x, axis, kind="stable")
+                order = np.take(order, range(3), axis)
+                cases.add(f"TopK_{dtype.name}_{axis}_{largest}", [helper.make_node("TopK", ["x", "k"], ["v", "i"], axis=axis, largest=largest)], {"x": x},
+                          {"v": dtype, "i": I64}, {"k": np.array([3], np.int64)}, expected={"v": np.take_along_axis(x, order, axis), "i": order})
+    cases.run(tmp_path)
+
+
+POOLS = [dict(kernel_shape=[2, 2], strides=[2, 2]), dict(kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]), dict(kernel_shape=[3, 2], pads=[1, 0, 2, 1]),
+         dict(kernel_shape=[3, 3], strides=[2, 3], auto_pad="SAME_UPPER"), dict(kernel_shape=[2, 3], dilations=[2, 1]), dict(kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)]
+
+
+def test_pooling(tmp_path):
+    cases = Cases()
+    for i, attributes in enumerate(POOLS):
+        for dtype in (F32, F16):
+            x = draw(rng_of(f"pool{i}"), dtype, (2, 3, 17, 20))
+            cases.add(f"MaxPool_{i}_{dtype.name}", [helper.make_node("MaxPool", ["x"], ["y"], **attributes)], {"x": x}, {"y": dtype})
+        x = draw(rng_of(f"pool{i}"), F32, (2, 3, 17, 20))
+        for include in (0, 1):
+            if include and "auto_pad" in attributes:
+                continue
+            cases.add(f"AveragePool_{i}_{include}", [helper.make_node("AveragePool", ["x"], ["y"], count_include_pad=include, **attributes)], {"x": x}, {"y": F32},
+                      check=close(1e-5, 1e-6))
+    for shape, kernel in (((2, 3, 37), [3]), ((1, 2, 5, 6, 7), [2, 2, 3])):
+        x = draw(rng_of(f"pool{shape}"), F32, shape)
+        cases.add(f"MaxPool_{len(shape)}d", [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=kernel)], {"x": x}, {"y": F32})
+    cases.run(tmp_path)

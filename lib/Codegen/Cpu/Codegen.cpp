@@ -67,8 +67,9 @@ private:
 /// How an operation is called in a diagnostic.
 static std::string describe(Operation *op) {
   StringRef name = onnx::getNodeName(op);
-  return name.empty() ? op->getName().getStringRef().str()
-                      : (op->getName().getStringRef() + " '" + name + "'").str();
+  return name.empty()
+             ? op->getName().getStringRef().str()
+             : (op->getName().getStringRef() + " '" + name + "'").str();
 }
 
 LogicalResult EntryCompiler::checkTypes() {
@@ -168,8 +169,8 @@ void EntryCompiler::layOutArena() {
         if ((*storages)[storage].place != plan::Place::Arena)
           continue;
         int64_t now = index;
-        auto [entry, isNew] = lifetimes.insert(
-            {storage, {(*storages)[storage].bytes, now, now}});
+        auto [entry, isNew] =
+            lifetimes.insert({storage, {(*storages)[storage].bytes, now, now}});
         entry->second.last = now;
         if (isNew)
           order.push_back(storage);
@@ -222,7 +223,7 @@ void EntryCompiler::describeTensors(CompiledEntry &entry) {
 }
 
 FailureOr<BufferPlace> EntryCompiler::locate(unsigned index,
-                                          CompiledEntry &entry) {
+                                             CompiledEntry &entry) {
   const plan::Storage &storage = (*storages)[index];
   switch (storage.place) {
   case plan::Place::Argument:
@@ -249,10 +250,10 @@ FailureOr<BufferPlace> EntryCompiler::locate(unsigned index,
       return op->emitError()
              << "cannot compile the constant " << describe(op)
              << ": its data is missing or has a form that is not supported";
-    return BufferPlace{BufferPlace::Global, 0, getOrCreateGlobal(kernels, bytes)};
+    return BufferPlace{BufferPlace::Global, 0,
+                       getOrCreateGlobal(kernels, bytes)};
   }
-  auto [tensor, isNew] =
-      tensorOfConstant.insert({index, entry.tensors.size()});
+  auto [tensor, isNew] = tensorOfConstant.insert({index, entry.tensors.size()});
   if (isNew) {
     TensorInfo info = describeTensor(
         cast<RankedTensorType>(storage.value.getType()), DictionaryAttr());

@@ -32,8 +32,7 @@ Value amp::cpu::getInput(Operation *op, unsigned index) {
   return index < inputs.size() ? inputs[index] : Value();
 }
 
-int64_t amp::cpu::getIntAttr(Operation *op, StringRef name,
-                             int64_t otherwise) {
+int64_t amp::cpu::getIntAttr(Operation *op, StringRef name, int64_t otherwise) {
   auto attr = op->getAttrOfType<IntegerAttr>(name);
   return attr ? attr.getInt() : otherwise;
 }
@@ -68,14 +67,27 @@ std::string amp::cpu::makeKey(StringRef name, ArrayRef<int64_t> numbers,
   return key;
 }
 
+KernelCall amp::cpu::makeKernelCall(KernelModule &kernels, StringRef key,
+                                    StringRef name, ArrayRef<Value> operands,
+                                    int64_t iterations, int64_t grain,
+                                    KernelModule::Body body) {
+  KernelCall call{kernels.getOrCreate(key, name, operands.size(), body),
+                  {},
+                  iterations,
+                  grain};
+  for (Value operand : operands)
+    call.operands.push_back(plan::stripViews(operand));
+  return call;
+}
+
 KernelCall amp::cpu::makeByteCopy(KernelModule &kernels, int64_t bytes) {
   constexpr int64_t piece = 64 * 1024;
   auto print = [&](ImplicitLocOpBuilder &b, ValueRange buffers, Value lo,
                    Value hi) {
     Emitter e(b, /*isVector=*/false);
     Value begin = e.muli(lo, e.i64(piece));
-    Value end = e.binary<arith::MinSIOp>(e.muli(hi, e.i64(piece)),
-                                         e.i64(bytes));
+    Value end =
+        e.binary<arith::MinSIOp>(e.muli(hi, e.i64(piece)), e.i64(bytes));
     auto at = [&](Value buffer) -> Value {
       return LLVM::GEPOp::create(b, buffer.getType(), b.getI8Type(), buffer,
                                  ArrayRef<LLVM::GEPArg>{begin});
@@ -90,8 +102,8 @@ KernelCall amp::cpu::makeByteCopy(KernelModule &kernels, int64_t bytes) {
 
 KernelCall amp::cpu::makeMovement(KernelModule &kernels, Movement movement) {
   SmallVector<int64_t> kinds(movement.sizes.size(), 0);
-  plan::CollapsedSpace space = plan::collapse(
-      movement.sizes, kinds, {&movement.from, &movement.to});
+  plan::CollapsedSpace space =
+      plan::collapse(movement.sizes, kinds, {&movement.from, &movement.to});
   if (space.sizes.empty()) {
     space.sizes.push_back(1);
     movement.from.strides.push_back(0);
@@ -104,10 +116,9 @@ KernelCall amp::cpu::makeMovement(KernelModule &kernels, Movement movement) {
   auto print = [&](ImplicitLocOpBuilder &b, ValueRange buffers, Value lo,
                    Value hi) {
     loops.print(b, lo, hi, [&](Emitter &e, ArrayRef<Value> point) {
-      Value from = emitAddress(e, point, movement.from.strides,
-                               movement.from.offset);
-      Value to =
-          emitAddress(e, point, movement.to.strides, movement.to.offset);
+      Value from =
+          emitAddress(e, point, movement.from.strides, movement.from.offset);
+      Value to = emitAddress(e, point, movement.to.strides, movement.to.offset);
       Value value;
       if (!e.vector() || fromStride == 0)
         value = e.loadScalar(buffers[0], from, bits);
@@ -152,8 +163,7 @@ Movement toAllOf(Value result) {
 FailureOr<KernelCalls> emitTranspose(Operation *op, KernelModule &kernels) {
   Value input = op->getOperand(0), result = op->getResult(0);
   Movement movement = toAllOf(result);
-  SmallVector<int64_t> strides =
-      plan::getDenseStrides(plan::getShape(input));
+  SmallVector<int64_t> strides = plan::getDenseStrides(plan::getShape(input));
   auto permutation = op->getAttrOfType<DenseI64ArrayAttr>("perm");
   for (size_t d = 0, rank = strides.size(); d < rank; ++d)
     movement.from.strides[d] =
@@ -181,8 +191,7 @@ FailureOr<KernelCalls> emitTile(Operation *op, KernelModule &kernels) {
   SmallVector<int64_t> resultStrides =
       plan::getDenseStrides(plan::getShape(result));
   for (auto [d, size] : llvm::enumerate(shape)) {
-    int64_t copies =
-        size ? plan::getShape(result)[d] / size : 0;
+    int64_t copies = size ? plan::getShape(result)[d] / size : 0;
     movement.sizes.append({copies, size});
     movement.from.strides.append({0, strides[d]});
     movement.to.strides.append({resultStrides[d] * size, resultStrides[d]});
@@ -237,8 +246,7 @@ FailureOr<KernelCalls> emitSplit(Operation *op, KernelModule &kernels) {
     movement.from.offset = start * strides[axis];
     start += plan::getShape(result)[axis];
     if (plan::getNumElements(plan::getShape(result)) != 0)
-      calls.calls.append(
-          moveOnce(kernels, input, result, movement).calls);
+      calls.calls.append(moveOnce(kernels, input, result, movement).calls);
   }
   return calls;
 }
@@ -252,7 +260,8 @@ FailureOr<KernelCalls> emitConcat(Operation *op, KernelModule &kernels) {
   int64_t start = 0;
   for (Value input : op->getOperands()) {
     ArrayRef<int64_t> part = plan::getShape(input);
-    Movement movement{getElement(result), llvm::to_vector(part),
+    Movement movement{getElement(result),
+                      llvm::to_vector(part),
                       {0, plan::getDenseStrides(part)},
                       {start * strides[axis], strides}};
     start += part[axis];
@@ -271,14 +280,13 @@ KernelCall fillPad(Operation *op, KernelModule &kernels) {
   auto print = [&](ImplicitLocOpBuilder &b, ValueRange buffers, Value lo,
                    Value hi) {
     loops.print(b, lo, hi, [&](Emitter &e, ArrayRef<Value> point) {
-      Value element = value ? e.loadScalar(buffers[1], e.i64(0), bits)
-                            : e.integer(bits, 0);
+      Value element =
+          value ? e.loadScalar(buffers[1], e.i64(0), bits) : e.integer(bits, 0);
       e.store(element, buffers[0], point[0], bits);
     });
   };
   std::string key = makeKey(value ? "fill" : "zero", {count}, {bits});
-  func::FuncOp kernel =
-      kernels.getOrCreate(key, "fill", value ? 2 : 1, print);
+  func::FuncOp kernel = kernels.getOrCreate(key, "fill", value ? 2 : 1, print);
   KernelCall call{kernel, {result}, loops.getIterations(), loops.getGrain()};
   if (value)
     call.operands.push_back(plan::stripViews(value));
@@ -304,15 +312,16 @@ FailureOr<KernelCalls> emitPad(Operation *op, KernelModule &kernels) {
       return failure();
     axes = *given;
   }
-  Movement movement{getElement(result), llvm::to_vector(shape),
+  Movement movement{getElement(result),
+                    llvm::to_vector(shape),
                     {0, plan::getDenseStrides(shape)},
                     {0, plan::getDenseStrides(plan::getShape(result))}};
   // A negative pad cuts off.
   for (auto [i, given] : llvm::enumerate(axes)) {
     int64_t axis = normalizeAxis(given, shape.size());
     int64_t before = (*pads)[i], after = (*pads)[i + axes.size()];
-    movement.sizes[axis] += std::min<int64_t>(before, 0) +
-                            std::min<int64_t>(after, 0);
+    movement.sizes[axis] +=
+        std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
     movement.to.offset +=
         std::max<int64_t>(before, 0) * movement.to.strides[axis];
     movement.from.offset +=
@@ -339,4 +348,9 @@ void amp::cpu::addCopyKernels(KernelRegistry &registry) {
 
 void amp::cpu::addMovementKernels(KernelRegistry &registry) {
   addCopyKernels(registry);
+  addGatherKernels(registry);
+  addGeneratorKernels(registry);
+  addLineKernels(registry);
+  addPoolingKernels(registry);
+  addScatterKernels(registry);
 }

@@ -205,6 +205,14 @@ Value fold(const Point &p) {
   return result;
 }
 
+/// One after the other, rounded each time.
+Value addUp(const Point &p) {
+  Value result = p.in[0];
+  for (Value next : p.in.drop_front())
+    result = p.e.roundTo(p.element(), p.e.addf(result, next));
+  return result;
+}
+
 Value where(const Point &p) { return p.e.select(p.in[0], p.in[1], p.in[2]); }
 
 Value logicalNot(const Point &p) {
@@ -307,6 +315,7 @@ constexpr OperatorRow rows[] = {
     {"Sin", approximation<emitSin>, false},
     {"Sqrt", function<math::SqrtOp>, false},
     {"Sub", arithmetic<arith::SubFOp, arith::SubIOp>, false},
+    {"Sum", addUp, false},
     {"Tanh", approximation<emitTanh>, false},
     {"Where", where, true},
     {"Xor", bitwise<arith::XOrIOp>, true},

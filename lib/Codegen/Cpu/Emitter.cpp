@@ -226,8 +226,13 @@ Value Emitter::load(Value pointer, Value address, Type elementType) {
 
 Value Emitter::gather(Value pointer, Value address, int64_t stride,
                       Type elementType) {
+  return gatherAt(pointer, addi(address, iota(stride)), elementType);
+}
+
+Value Emitter::gatherAt(Value pointer, Value addresses, Type elementType) {
+  if (!isa<VectorType>(addresses.getType()))
+    return loadScalar(pointer, addresses, elementType);
   Type storage = getStorageType(elementType);
-  Value addresses = addi(address, iota(stride));
   Type pointers = VectorType::get({lanes}, pointer.getType());
   Value where = LLVM::GEPOp::create(builder, pointers, storage, pointer,
                                     ArrayRef<LLVM::GEPArg>{addresses});

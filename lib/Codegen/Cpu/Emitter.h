@@ -124,11 +124,16 @@ public:
   /// The single element at `address`, whatever the width.
   mlir::Value loadScalar(mlir::Value pointer, mlir::Value address,
                          mlir::Type elementType);
+  /// The elements at `addresses`, one for each lane or a single one.
+  mlir::Value gatherAt(mlir::Value pointer, mlir::Value addresses,
+                       mlir::Type elementType);
   /// Lanes `stride` elements apart (vector only).
   mlir::Value gather(mlir::Value pointer, mlir::Value address, int64_t stride,
                      mlir::Type elementType);
   void store(mlir::Value value, mlir::Value pointer, mlir::Value address,
              mlir::Type elementType);
+  /// `x`, single, for the first lane, the next numbers for those after it.
+  mlir::Value countUp(mlir::Value x) { return isVector ? addi(x, iota(1)) : x; }
   /// 0, stride, 2 * stride, ... as i64 lanes (vector only).
   mlir::Value iota(int64_t stride);
 

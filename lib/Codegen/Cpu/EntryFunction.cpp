@@ -46,9 +46,9 @@ private:
 } // namespace
 
 Value EntryPrinter::load(Type type, Value base, int64_t index) {
-  Value address = LLVM::GEPOp::create(
-      b, pointer, pointer, base,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  Value address =
+      LLVM::GEPOp::create(b, pointer, pointer, base,
+                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
   return LLVM::LoadOp::create(b, type, address);
 }
 
@@ -59,9 +59,10 @@ LLVM::LLVMFuncOp EntryPrinter::getTask(func::FuncOp kernel) {
     return task;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfter(kernel);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                          {pointer, i64, i64});
-  auto task = LLVM::LLVMFuncOp::create(b, symbol, type, LLVM::Linkage::Internal);
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(b.getContext()), {pointer, i64, i64});
+  auto task =
+      LLVM::LLVMFuncOp::create(b, symbol, type, LLVM::Linkage::Internal);
   Block *block = task.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   SmallVector<Value> arguments;
@@ -96,9 +97,9 @@ void EntryPrinter::printCall(const LocatedCall &call, Value frame) {
     return;
   }
   Value address = LLVM::AddressOfOp::create(b, task);
-  auto type = LLVM::LLVMFunctionType::get(
-      LLVM::LLVMVoidType::get(b.getContext()),
-      {pointer, pointer, pointer, i64, i64});
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
+                                  {pointer, pointer, pointer, i64, i64});
   LLVM::CallOp::create(b, type,
                        ValueRange{parallelFor, pool, address, frame, iterations,
                                   number(call.grain)});
@@ -106,8 +107,8 @@ void EntryPrinter::printCall(const LocatedCall &call, Value frame) {
 
 void EntryPrinter::print(StringRef symbol, ArrayRef<LocatedCall> calls) {
   b.setInsertionPointToEnd(kernels.getModule().getBody());
-  auto type = LLVM::LLVMFunctionType::get(b.getI32Type(),
-                                          {pointer, pointer, pointer});
+  auto type =
+      LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, pointer, pointer});
   auto entry = LLVM::LLVMFuncOp::create(b, symbol, type);
   Block *block = entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
@@ -115,9 +116,8 @@ void EntryPrinter::print(StringRef symbol, ArrayRef<LocatedCall> calls) {
   auto host = LLVM::LLVMStructType::getLiteral(
       b.getContext(), {b.getI32Type(), b.getI32Type(), pointer, pointer});
   auto loadField = [&](int32_t field) -> Value {
-    Value address =
-        LLVM::GEPOp::create(b, pointer, host, block->getArgument(2),
-                            ArrayRef<LLVM::GEPArg>{0, field});
+    Value address = LLVM::GEPOp::create(b, pointer, host, block->getArgument(2),
+                                        ArrayRef<LLVM::GEPArg>{0, field});
     return LLVM::LoadOp::create(b, pointer, address);
   };
   parallelFor = loadField(parallelForField);
@@ -128,15 +128,15 @@ void EntryPrinter::print(StringRef symbol, ArrayRef<LocatedCall> calls) {
   Value frame = LLVM::AllocaOp::create(b, pointer, pointer, number(most), 64);
   for (const LocatedCall &call : calls) {
     for (auto [i, location] : llvm::enumerate(call.buffers)) {
-      Value slot = LLVM::GEPOp::create(
-          b, pointer, pointer, frame,
-          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+      Value slot =
+          LLVM::GEPOp::create(b, pointer, pointer, frame,
+                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
       LLVM::StoreOp::create(b, locate(location, tensors, workspace), slot);
     }
     printCall(call, frame);
   }
-  Value zero = LLVM::ConstantOp::create(b, b.getI32Type(),
-                                        b.getI32IntegerAttr(0));
+  Value zero =
+      LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(0));
   LLVM::ReturnOp::create(b, zero);
 }
 

@@ -145,7 +145,8 @@ static Value getAddress(Emitter &e, const plan::Access &access,
 }
 
 Value GroupCode::load(Emitter &e, const Use &use, ArrayRef<Value> point) {
-  Value buffer = buffers[use.buffer], address = getAddress(e, use.access, point);
+  Value buffer = buffers[use.buffer],
+        address = getAddress(e, use.access, point);
   int64_t stride = use.access.strides.empty() ? 0 : use.access.strides.back();
   if (!e.vector() || stride == 0)
     return e.loadScalar(buffer, address, use.elementType);

@@ -21,6 +21,7 @@ void addGatherKernels(KernelRegistry &registry);
 void addScatterKernels(KernelRegistry &registry);
 void addGeneratorKernels(KernelRegistry &registry);
 void addLineKernels(KernelRegistry &registry);
+void addPoolingKernels(KernelRegistry &registry);
 
 /// Copies `bytes` from the first buffer to the second. Operands are the
 /// caller's.
@@ -68,7 +69,18 @@ AxisSplit splitAtAxis(llvm::ArrayRef<int64_t> shape, int64_t axis);
 std::string makeKey(llvm::StringRef name, llvm::ArrayRef<int64_t> numbers,
                     llvm::ArrayRef<mlir::Type> types);
 
-/// The result's first result element type, and an operand's.
+/// A kernel whose buffers are `operands`, called over `iterations`.
+KernelCall makeKernelCall(KernelModule &kernels, llvm::StringRef key,
+                          llvm::StringRef name,
+                          llvm::ArrayRef<mlir::Value> operands,
+                          int64_t iterations, int64_t grain,
+                          KernelModule::Body body);
+
+/// An index of `size` elements along an axis, loaded as i64: counted from the
+/// end if negative, and kept within the axis whatever it is.
+mlir::Value emitIndex(Emitter &e, mlir::Value pointer, mlir::Value address,
+                      mlir::Type indexType, int64_t size);
+
 mlir::Type getElement(mlir::Value value);
 
 } // namespace amp::cpu

@@ -24,27 +24,9 @@ PointLoops::PointLoops(ArrayRef<int64_t> sizes, bool vector)
 }
 
 int64_t PointLoops::getGrain() const {
-  return chunks > 1 ? 1
-                    : std::max<int64_t>(1, pieceElements /
-                                               std::max<int64_t>(1, n));
-}
-
-void PointLoops::printChunk(Emitter &e, Value chunk,
-                            function_ref<void(Value)> body) const {
-  int64_t step = e.vector() ? lanes : 1, whole = n / step * step;
-  Value begin = e.muli(chunk, e.i64(pieceElements));
-  Value end = e.binary<arith::MinSIOp>(e.addi(begin, e.i64(pieceElements)),
-                                       e.i64(whole));
-  emitLoop(e.b(), begin, end, step, body);
-  if (whole == n)
-    return;
-  Value isLast = e.cmpi(arith::CmpIPredicate::eq, chunk, e.i64(chunks - 1));
-  auto tail = scf::IfOp::create(e.b(), isLast);
-  OpBuilder::InsertionGuard guard(e.b());
-  e.b().setInsertionPointToStart(tail.thenBlock());
-  e.setMask(n - whole);
-  body(e.i64(whole));
-  e.setMask(lanes);
+  return chunks > 1
+             ? 1
+             : std::max<int64_t>(1, pieceElements / std::max<int64_t>(1, n));
 }
 
 void PointLoops::print(ImplicitLocOpBuilder &b, Value lo, Value hi,
@@ -56,15 +38,14 @@ void PointLoops::print(ImplicitLocOpBuilder &b, Value lo, Value hi,
       chunk = arith::RemUIOp::create(b, iteration, e.i64(chunks));
       row = arith::DivUIOp::create(b, iteration, e.i64(chunks));
     }
-    SmallVector<Value> point =
-        delinearize(e, row, ArrayRef(sizes).drop_back());
+    SmallVector<Value> point = delinearize(e, row, ArrayRef(sizes).drop_back());
     point.push_back(Value());
     auto atColumn = [&](Value j) {
       point.back() = j;
       body(e, point);
     };
     if (chunks > 1)
-      printChunk(e, chunk, atColumn);
+      emitColumnPiece(e, n, pieceElements, chunk, atColumn);
     else
       emitColumns(e, n, atColumn);
   });
@@ -79,6 +60,25 @@ void amp::cpu::emitColumns(Emitter &e, int64_t n,
     emitLoop(e.b(), e.i64(0), e.i64(whole), step, body);
   if (whole == n)
     return;
+  e.setMask(n - whole);
+  body(e.i64(whole));
+  e.setMask(lanes);
+}
+
+void amp::cpu::emitColumnPiece(Emitter &e, int64_t n, int64_t length,
+                               Value piece, function_ref<void(Value)> body) {
+  int64_t step = e.vector() ? lanes : 1, whole = n / step * step;
+  Value begin = e.muli(piece, e.i64(length));
+  Value end =
+      e.binary<arith::MinSIOp>(e.addi(begin, e.i64(length)), e.i64(whole));
+  emitLoop(e.b(), begin, end, step, body);
+  if (whole == n)
+    return;
+  Value isLast =
+      e.cmpi(arith::CmpIPredicate::eq, piece, e.i64((n - 1) / length));
+  auto tail = scf::IfOp::create(e.b(), isLast);
+  OpBuilder::InsertionGuard guard(e.b());
+  e.b().setInsertionPointToStart(tail.thenBlock());
   e.setMask(n - whole);
   body(e.i64(whole));
   e.setMask(lanes);

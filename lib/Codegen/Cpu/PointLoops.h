@@ -27,9 +27,6 @@ public:
              Body body) const;
 
 private:
-  void printChunk(Emitter &e, mlir::Value chunk,
-                  llvm::function_ref<void(mlir::Value)> body) const;
-
   llvm::SmallVector<int64_t> sizes;
   int64_t n, outerCount, chunks;
   bool vector;
@@ -39,6 +36,11 @@ private:
 /// then the tail under a mask; one by one if `e` is no vector.
 void emitColumns(Emitter &e, int64_t n,
                  llvm::function_ref<void(mlir::Value)> body);
+
+/// The same for piece number `piece` of [0, n), cut every `length` elements, a
+/// multiple of the lanes.
+void emitColumnPiece(Emitter &e, int64_t n, int64_t length, mlir::Value piece,
+                     llvm::function_ref<void(mlir::Value)> body);
 
 /// The indices of loops of `sizes` at position `linear` of their product.
 llvm::SmallVector<mlir::Value> delinearize(Emitter &e, mlir::Value linear,

@@ -37,9 +37,8 @@ static std::string getName(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return "argument " + std::to_string(argument.getArgNumber());
   StringRef name = onnx::getValueName(value);
-  return name.empty()
-             ? value.getDefiningOp()->getName().getStringRef().str()
-             : name.str();
+  return name.empty() ? value.getDefiningOp()->getName().getStringRef().str()
+                      : name.str();
 }
 
 static void printGroup(raw_ostream &os, size_t index, const plan::Group &group,
@@ -94,11 +93,11 @@ std::string amp::cpu::printPlan(StringRef entry, ArrayRef<plan::Group> groups,
   return text;
 }
 
-std::string amp::cpu::printMemory(
-    StringRef entry, const plan::StorageMap &storages,
-    const DenseMap<unsigned, plan::Lifetime> &lifetimes,
-    const DenseMap<unsigned, int64_t> &offsets,
-    const plan::ArenaLayout &layout) {
+std::string
+amp::cpu::printMemory(StringRef entry, const plan::StorageMap &storages,
+                      const DenseMap<unsigned, plan::Lifetime> &lifetimes,
+                      const DenseMap<unsigned, int64_t> &offsets,
+                      const plan::ArenaLayout &layout) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "entry " << entry << ": arena " << layout.bytes << " B, at most "

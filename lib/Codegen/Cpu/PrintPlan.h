@@ -14,8 +14,7 @@ namespace amp::cpu {
 
 /// Groups in order: kind, space, operations, what is read and written, and the
 /// kernels they became.
-std::string printPlan(llvm::StringRef entry,
-                      llvm::ArrayRef<plan::Group> groups,
+std::string printPlan(llvm::StringRef entry, llvm::ArrayRef<plan::Group> groups,
                       llvm::ArrayRef<llvm::ArrayRef<KernelCall>> calls);
 
 /// Slots of the arena by offset, with what they hold and when.

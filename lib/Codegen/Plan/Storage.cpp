@@ -119,8 +119,8 @@ void StorageMap::placeResult(unsigned index, llvm::DenseSet<Value> &taken) {
     }
   }
   unsigned from = storageOf[value];
-  unsigned to = argument ? storageOf[argument]
-                         : add(Place::Result, index, returned);
+  unsigned to =
+      argument ? storageOf[argument] : add(Place::Result, index, returned);
   // What another copy may overwrite is moved out of its way first.
   if (argument && storages[from].place == Place::Argument) {
     unsigned aside = addSlot(storages[from].bytes);
@@ -156,8 +156,7 @@ void StorageMap::shareDyingInputs() {
             continue;
           unsigned other = getStorage(operand);
           if (other == none || storages[other].place != Place::Arena ||
-              fixed[other] ||
-              lastUse[other] != static_cast<int64_t>(index) ||
+              fixed[other] || lastUse[other] != static_cast<int64_t>(index) ||
               storages[other].bytes != storages[own].bytes ||
               getElementTypeOrSelf(operand.getType()) !=
                   getElementTypeOrSelf(output.getType()) ||

@@ -52,8 +52,8 @@ compileModel(StringRef path, cpu::KernelModule &kernels,
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return failure();
-  OwningOpRef<ModuleOp> model = importOnnx(
-      std::move(*buffer), path, kernels.getModule()->getContext());
+  OwningOpRef<ModuleOp> model =
+      importOnnx(std::move(*buffer), path, kernels.getModule()->getContext());
   if (!model)
     return failure();
   PassManager pm(model->getContext());
