@@ -77,6 +77,7 @@ def test_empty_names_that_an_older_form_lacks_are_dropped(tmp_path):
 #: Broadcasting before opset 7, and the slope of PRelu: inputs X [2,3,4] and b.
 LEGACY = {"an axis": "float[3] b) => (float[2,3,4] Y) { Y = Add<broadcast=1, axis=1>(X, b) }", "two axes": "float[2,3] b) => (float[2,3,4] Y) { Y = Mul<broadcast=1, axis=0>(X, b) }",
           "the last axes": "float[3,4] b) => (float[2,3,4] Y) { Y = Sub<broadcast=1>(X, b) }", "a scalar": "float[1] b) => (float[2,3,4] Y) { Y = Div<broadcast=1>(X, b) }",
+          "ones before the last axis": "float[4] b) => (float[2,3,4] Y) { u = Unsqueeze<axes=[0]>(b) s = Squeeze<axes=[0]>(u) Y = Add<broadcast=1>(X, s) }",
           "twice": "float[3] b) => (float[2,3,4] Y) { h = Add<broadcast=1, axis=1>(X, b) Y = Mul<broadcast=1, axis=1>(h, b) }",
           "a slope per channel": "float[3] b) => (float[2,3,4] Y) { Y = PRelu(X, b) }",
           "an Unsqueeze of its own": "float[3] b) => (float[2,3,4] Y) { h = Add<broadcast=1, axis=1>(X, b) u = Unsqueeze<axes=[1]>(b) s = Squeeze<axes=[1]>(u) Y = Add<broadcast=1, axis=1>(h, s) }"}

@@ -121,7 +121,9 @@ static bool lowerOneWay(Rewriter &rewriter, const DimensionList &a,
   rewriter.set("broadcast", 1);
   if (begin == 0 && end == b.size())
     return true;
-  rewriter.set("axis", static_cast<int64_t>(axis));
+  // The last dimensions are met without it.
+  if (axis + meeting.size() != a.size())
+    rewriter.set("axis", static_cast<int64_t>(axis));
   if (StringRef source = getUnsqueezed(rewriter, meeting); !source.empty()) {
     rewriter.setInput(1, source.str());
     return true;
