@@ -505,7 +505,7 @@ def test_data_matched_by_shape_or_position(good, tmp_path):
 @pytest.mark.parametrize("change,complaint", [
     (lambda a: a.pop("y"), "no array 'y' for the input of that name (i64[8]); arrays not used yet: none"),
     (lambda a: a.update(x=a["x"][:, :3]), "array 'x' is f32[32,3], which cannot be rows of input 'x' (f32[8,4])"),
-    (lambda a: a.update(y=a["y"][:20]), "array 'y' has 20 rows, another has 32"), (lambda a: a.update(y=a["y"] * 0 + 0.5), "holds 0.500000, which is no value of i64"),
+    (lambda a: a.update(y=a["y"][:20]), "array 'y' has 20 rows, but 'x' has 32"), (lambda a: a.update(y=a["y"] * 0 + 0.5), "holds 0.500000, which is no value of i64"),
     (lambda a: a.update(y=a["y"].astype(np.uint64) + 2**63), "more than i64 can"), (lambda a: a.update(x=np.float32(3)), "cannot be rows of"),
     (lambda a: a.update(x=a["x"][:0], y=a["y"][:0]), "the data has no rows"), (lambda a: a.update(x=a["x"].astype(np.complex64)), "element type '<c8' is not supported"),
     (lambda a: a.update(x=np.array([{}] * 32)), "pickled objects are never read"), (lambda a: a.update(x=a["x"].astype(">f4")), "is big-endian"),

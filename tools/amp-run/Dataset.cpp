@@ -124,28 +124,46 @@ void Dataset::addColumn(const TensorInfo &tensor, Array array) {
       static_cast<size_t>(countRow(tensor.shape)) * getSize(tensor.dtype);
   columns.push_back({tensor.name, &tensor, std::move(array), rowBytes,
                      Block(tensor.bytes, amp_options{}, "a batch")});
-  checkRows(columns.back());
 }
 
-/// All inputs have as many rows in a batch and as many in the data.
-void Dataset::checkRows(const Column &column) {
-  if (column.tensor->isScalar())
-    return;
-  int64_t batch = column.tensor->shape[0], count = column.array.shape[0];
-  if (batch == 0)
-    fail(AMP_UNSUPPORTED, "input " + quote(column.name) + " takes no rows");
-  if (batchRows == 0) {
-    batchRows = batch;
-    rows = count;
+/// Counts samples: the rows of the input with the fewest. An input with more
+/// (labels of every token, beside sequences) has several rows a sample.
+void Dataset::countSamples() {
+  const Column *fewest = nullptr;
+  for (const Column &column : columns) {
+    if (column.tensor->isScalar())
+      continue;
+    if (column.tensor->shape[0] == 0)
+      fail(AMP_UNSUPPORTED, "input " + quote(column.name) + " takes no rows");
+    if (!fewest || column.tensor->shape[0] < fewest->tensor->shape[0])
+      fewest = &column;
   }
-  if (batch != batchRows)
+  if (!fewest)
+    return;
+  batchRows = fewest->tensor->shape[0];
+  rows = fewest->array.shape[0];
+  for (Column &column : columns)
+    if (!column.tensor->isScalar())
+      alignRows(column, *fewest);
+}
+
+void Dataset::alignRows(Column &column, const Column &fewest) {
+  int64_t batch = column.tensor->shape[0], count = column.array.shape[0];
+  if (batch % batchRows != 0)
     fail(AMP_UNSUPPORTED, "input " + quote(column.name) + " takes " +
-                              std::to_string(batch) + " rows, another takes " +
-                              std::to_string(batchRows));
-  if (count != rows)
+                              std::to_string(batch) + " rows, which " +
+                              quote(fewest.name) + " with its " +
+                              std::to_string(batchRows) + " does not divide");
+  int64_t perSample = batch / batchRows;
+  if (count != rows * perSample)
     fail(AMP_MISMATCH, "array " + quote(column.array.name) + " has " +
-                           std::to_string(count) + " rows, another has " +
-                           std::to_string(rows));
+                           std::to_string(count) + " rows, but " +
+                           quote(fewest.array.name) + " has " +
+                           std::to_string(rows) +
+                           (perSample == 1 ? std::string()
+                                           : ", each of which goes with " +
+                                                 std::to_string(perSample)));
+  column.rowBytes *= static_cast<size_t>(perSample);
 }
 
 Dataset::Dataset(const Session &session, const std::string &entryName,
@@ -175,6 +193,7 @@ Dataset::Dataset(const Session &session, const std::string &entryName,
   }
   for (size_t i = 0; i < unnamed.size(); ++i)
     addColumn(*unnamed[i], takeArray(*unnamed[i], unnamed.size() - i));
+  countSamples();
   for (const Array &array : arrays)
     say("array " + quote(array.name) + " is not used");
   if (rows == 0)

@@ -47,7 +47,8 @@ private:
   runtime::Array takeArray(const runtime::TensorInfo &tensor, size_t missing);
   void splitColumns(const std::vector<const runtime::TensorInfo *> &inputs);
   void addColumn(const runtime::TensorInfo &tensor, runtime::Array array);
-  void checkRows(const Column &column);
+  void countSamples();
+  void alignRows(Column &column, const Column &fewest);
 
   Say say;
   std::vector<runtime::Array> arrays;
