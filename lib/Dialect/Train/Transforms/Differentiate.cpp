@@ -42,6 +42,7 @@ private:
   LogicalResult checkRules();
   LogicalResult visit(Operation *op);
   bool isActiveOperand(OpOperand &operand) const;
+  SmallVector<Value> getActiveOperands(Operation *op) const;
   Value sum(Value value);
 
   func::FuncOp function;
@@ -67,24 +68,29 @@ bool Differentiator::isActiveOperand(OpOperand &operand) const {
          differentiable.carriesGradient(operand.getOperandNumber());
 }
 
+/// Operands of `op` that a cotangent may flow into, and outer values that its
+/// regions use without listing them.
+SmallVector<Value> Differentiator::getActiveOperands(Operation *op) const {
+  SmallVector<Value> found;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isActiveOperand(operand))
+      found.push_back(operand.get());
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *inner) {
+      for (Value value : inner->getOperands())
+        if (active.contains(value))
+          found.push_back(value);
+    });
+  return found;
+}
+
 void Differentiator::markActive() {
   active.insert(sources.begin(), sources.end());
-  for (Operation &op : function.front()) {
-    auto isActive = [&](OpOperand &operand) {
-      return isActiveOperand(operand);
-    };
-    // A region may use outer values without listing them.
-    bool captures = false;
-    op.walk([&](Operation *inner) {
-      captures |= inner != &op &&
-                  llvm::any_of(inner->getOperands(),
-                               [&](Value v) { return active.contains(v); });
-    });
-    if (llvm::any_of(op.getOpOperands(), isActive) || captures)
+  for (Operation &op : function.front())
+    if (!getActiveOperands(&op).empty())
       for (Value result : op.getResults())
         if (mayCarryGradient(result))
           active.insert(result);
-  }
   llvm::DenseSet<Value> wanted{loss};
   for (Operation &op : llvm::reverse(function.front())) {
     if (llvm::none_of(op.getResults(), [&](Value result) {
@@ -92,9 +98,8 @@ void Differentiator::markActive() {
         }))
       continue;
     path.push_back(&op);
-    for (OpOperand &operand : op.getOpOperands())
-      if (isActiveOperand(operand))
-        wanted.insert(operand.get());
+    SmallVector<Value> operands = getActiveOperands(&op);
+    wanted.insert(operands.begin(), operands.end());
   }
   std::reverse(path.begin(), path.end());
 }
