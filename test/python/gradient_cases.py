@@ -87,6 +87,8 @@ def activations():
     yield simple("Swish", functional("silu"), points=())
     yield simple("Swish", lambda x: x * (1.75 * x).sigmoid(), points=(), name="Swish_alpha", alpha=1.75)
     yield simple("Mish", functional("mish"), points=())
+    for alpha in (1.0, 0.5):  # ONNX has it in float32 only
+        yield Case(f"Celu_{alpha}", "Celu", [away("Celu", 4, 5).astype(np.float32)], {"alpha": alpha}, smooth=False, torch=functional("celu", alpha=alpha))
     for slope in ((4, 5), (5,), (4, 1), (1,), ()):
         yield Case(f"PRelu_{shape_name(slope)}", "PRelu", [away("PRelu", 4, 5), normal("slope", *slope)],
                    torch=lambda x, s: __import__("torch").where(x > 0, x, s * x))

@@ -101,7 +101,7 @@ def pads():
 def indexing():
     x = normal("gather", 4, 5, 3)
     for axis in (0, 1, -1):
-        for name, indices in (("matrix", np.array([[0, 2], [1, 2]])), ("negative", ints(-1, 0, -3)), ("duplicates", ints(2, 2, 0, 2)), ("scalar", np.array(1)),
+        for name, indices in (("matrix", np.array([[0, 2], [1, 2]])), ("negative", ints(-1, 0, -3)), ("duplicates", ints(2, 2, 0, 2)), ("scalar", np.array(1)), ("slice", np.array([[-2, -1]])),
                               ("int32", np.array([2, -1], np.int32))):
             yield Case(f"Gather_{axis}_{name}", "Gather", [x, indices], {"axis": axis})
     yield Case("Gather_vector", "Gather", [normal("g", 4), np.array(-2)])

@@ -52,12 +52,12 @@ def test_torch(family, index, record):
     outputs = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
     loss = sum((outputs[j] * torch.tensor(r)).sum() for j, r in result.cotangents.items())
     for j in result.cotangents:
-        np.testing.assert_allclose(outputs[j].detach().numpy(), result.outputs[j], rtol=2e-7, atol=1e-9)
+        np.testing.assert_allclose(outputs[j].detach().numpy(), result.outputs[j], rtol=5e-7, atol=1e-9)
     gradients = torch.autograd.grad(loss, [operands[i] for i in case.wrt], allow_unused=True)
     for i, gradient in zip(case.wrt, gradients):
         expected = np.zeros_like(case.operands[i]) if gradient is None else gradient.numpy()
         # Attributes are float32 in ONNX: 1e-7.
-        np.testing.assert_allclose(result.gradients[i], expected, rtol=2e-7, atol=1e-12, err_msg=f"operand {i}")
+        np.testing.assert_allclose(result.gradients[i], expected, rtol=5e-7, atol=1e-12, err_msg=f"operand {i}")
     record("gradients", "cases against PyTorch")
 
 

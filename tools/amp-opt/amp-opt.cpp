@@ -38,6 +38,9 @@ struct Options {
                "(default: only when the model exceeds 2 GiB)")};
   cl::opt<bool> listPolicies{"list-policies",
                              cl::desc("List the autocast policies and exit")};
+  cl::opt<bool> listGradients{
+      "list-gradients",
+      cl::desc("List the operators that have gradient rules and exit")};
   cl::opt<std::string> explain{
       "explain", cl::value_desc("operator"),
       cl::desc(
@@ -144,6 +147,11 @@ int run(int argc, char **argv) {
       registry);
   if (options.listPolicies) {
     amp::listPolicies(llvm::outs());
+    return 0;
+  }
+  if (options.listGradients) {
+    MLIRContext context(registry);
+    amp::train::listGradients(context, llvm::outs());
     return 0;
   }
   if (!options.explain.empty())

@@ -30,18 +30,39 @@ Value fromFront(Vjp &vjp, Value indices, ArrayRef<int64_t> dims) {
   return select(index < 0, index + size, index);
 }
 
+/// The first of `indices`, if they are constants that count up by one: the
+/// Gather is a slice then.
+std::optional<int64_t> getSliceStart(Value indices, int64_t dim) {
+  auto known = onnx::getConstantInts(indices);
+  if (!known || known->empty())
+    return std::nullopt;
+  for (auto [i, index] : llvm::enumerate(*known))
+    if (normalizeAxis(index, dim) !=
+        normalizeAxis(known->front(), dim) + int64_t(i))
+      return std::nullopt;
+  return normalizeAxis(known->front(), dim);
+}
+
 /// g's rows added to the rows of X they came from
 struct GatherRule : MovementRule<GatherRule, onnx::GatherOp> {
   LogicalResult build(onnx::GatherOp op, Vjp &vjp) const {
     ArrayRef<int64_t> shape = onnx::getStaticShape(op.getData());
     int64_t axis = normalizeAxis(op.getAxis(), shape.size());
-    Value indices = fromFront(vjp, op.getIndices(), {shape[axis]});
     int64_t count =
         cast<ShapedType>(op.getIndices().getType()).getNumElements();
     SmallVector<int64_t> rows(shape);
     rows[axis] = count;
-    vjp.setSummed(0, addRows(vjp, vjp.reshape(vjp.cotangent(0), rows),
-                             vjp.reshape(indices, {count}), axis, shape[axis]));
+    Value g = vjp.reshape(vjp.cotangent(0), rows);
+    if (auto start = getSliceStart(op.getIndices(), shape[axis])) {
+      SmallVector<int64_t> before(shape.size()), after(shape.size());
+      before[axis] = *start;
+      after[axis] = shape[axis] - count - *start;
+      vjp.set(0, vjp.pad(g, before, after));
+      return success();
+    }
+    Value indices = fromFront(vjp, op.getIndices(), {shape[axis]});
+    vjp.setSummed(
+        0, addRows(vjp, g, vjp.reshape(indices, {count}), axis, shape[axis]));
     return success();
   }
 };
