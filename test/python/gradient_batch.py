@@ -43,9 +43,9 @@ class Gelu(OpRun):
 class Evaluator:
     """Runs a model with the reference implementation, or with ONNX Runtime where that lacks forms of operators."""
 
-    def __init__(self, model, engine="reference"):
+    def __init__(self, model, engine="reference", operators=(Erf, Gelu)):
         if engine == "reference":
-            self.session = ReferenceEvaluator(model, new_ops=[Erf, Gelu])
+            self.session = ReferenceEvaluator(model, new_ops=list(operators))
         else:
             import onnxruntime
             options = onnxruntime.SessionOptions()
@@ -109,10 +109,10 @@ class Result:
 
 
 class Batch:
-    """The model of some cases; `subsets` lists (case number, operands differentiated) instead of each case with all."""
+    """The model of some cases. `entries`: (case number, operands differentiated), default each case with all of them. `scale`: of the cotangents."""
 
-    def __init__(self, cases, entries=None, engine="reference"):
-        self.cases, self.engine = cases, engine
+    def __init__(self, cases, entries=None, engine="reference", scale=1.0):
+        self.cases, self.engine, self.scale = cases, engine, scale
         self.entries = entries or [(i, case.wrt) for i, case in enumerate(cases)]
         self.nodes, self.inputs, self.initializers, self.feeds = [], [], [], {}
         for number, (i, wrt) in enumerate(self.entries):
@@ -158,7 +158,7 @@ class Batch:
             for j in self.used_outputs(number):
                 value = self.values[number][j]
                 cotangent = np.asarray(case.cotangents[j] if case.cotangents else rng_of(case.name, j).standard_normal(value.shape))
-                mine[j] = cotangent = np.broadcast_to(cotangent.astype(value.dtype), value.shape).astype(np.float64)
+                mine[j] = cotangent = np.broadcast_to(cotangent.astype(value.dtype), value.shape).astype(np.float64) * self.scale
                 self.initializers.append(onnx.numpy_helper.from_array(np.array(cotangent), f"r{number}_{j}"))
                 nodes += [helper.make_node("Cast", [f"o{number}_{j}"], [f"d{number}_{j}"], to=double),
                           helper.make_node("Mul", [f"d{number}_{j}", f"r{number}_{j}"], [f"p{number}_{j}"]),

@@ -100,6 +100,7 @@ def activations():
     yield Case("Dropout_default", "Dropout", [normal("Dropout", 4, 5)])
     yield Case("Dropout_ratio", "Dropout", [normal("Dropout", 4, 5), np.array(0.25)], wrt=(0,))
     yield Case("Dropout_eval", "Dropout", [normal("Dropout", 4, 5), np.array(0.25), np.array(False)], wrt=(0,))
+    yield Case("Dropout_training", "Dropout", [normal("Dropout", 4, 5), np.array(0.25), np.array(True)], {"seed": 7}, wrt=(0,), outputs=2, only=(0,))
     yield Case("Dropout_zero", "Dropout", [normal("Dropout", 4, 5), np.array(0.0), np.array(True)], wrt=(0,))
 
 

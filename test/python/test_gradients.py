@@ -105,3 +105,15 @@ def test_float16(family, record):
             error = np.abs(half.gradients[i].astype(np.float64) - expected)
             assert (error <= tolerance).all(), (case.name, i, half.gradients[i], expected)
         record("gradients", "cases in float16 against float64")
+
+
+@pytest.mark.parametrize("family", [name for name in CASES if name != "edges"])
+def test_power_of_two_scales(family, record):
+    """Rules are linear in the cotangent, bit for bit: loss scaling changes no gradient."""
+    cases = [case.with_type(np.float32) for i, case in enumerate(CASES[family]) if smooth_in_half(case) and not result_of(family, i).error]
+    engine = ENGINES.get(family, "reference")
+    plain, scaled = Batch(cases, engine=engine).run(), Batch(cases, engine=engine, scale=2.0**16).run()
+    for case, one, other in zip(cases, plain, scaled):
+        for i in case.wrt:
+            np.testing.assert_array_equal(one.gradients[i] * np.float32(2.0**16), other.gradients[i], err_msg=f"{case.name}: operand {i}")
+        record("gradients", "cases with a scale of 2^16, bit-equal")

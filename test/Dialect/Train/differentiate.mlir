@@ -164,3 +164,17 @@ func.func @names(%w: tensor<4xf32> {onnx.name = "w", train.role = "parameter"}) 
   %0 = onnx.ReduceSumSquare(%w) {keepdims = 0 : i64} : (tensor<4xf32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// Backward drops what forward dropped: the mask becomes a result.
+// CHECK-LABEL: func.func @dropout(
+//       CHECK:   %{{.+}}, %[[MASK:.+]] = onnx.Dropout(
+//       CHECK:   onnx.Where(%[[MASK]],
+func.func @dropout(%w: tensor<4xf32> {train.role = "parameter"}) -> (tensor<f32> {train.role = "loss"}) {
+  %r = onnx.Constant() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %t = onnx.Constant() {value = dense<true> : tensor<i1>} : () -> tensor<i1>
+  %0 = onnx.Dropout(%w, %r, %t) : (tensor<4xf32>, tensor<f32>, tensor<i1>) -> tensor<4xf32>
+  %1 = onnx.ReduceSum(%0) {keepdims = 0 : i64} : (tensor<4xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}

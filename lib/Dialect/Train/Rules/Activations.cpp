@@ -229,20 +229,25 @@ struct DropoutRule : Rule<DropoutRule, onnx::DropoutOp> {
   LogicalResult build(onnx::DropoutOp op, Vjp &vjp) const {
     std::optional<double> training =
         op.getTrainingMode() ? getNumber(op.getTrainingMode()) : 0.0;
+    if (!training)
+      return op.emitOpError() << "has a gradient only for a constant "
+                                 "training_mode";
     std::optional<double> ratio =
         op.getRatio() ? getNumber(op.getRatio()) : 0.5;
-    if (!training || !ratio)
-      return op.emitOpError() << "has a gradient only for a constant ratio and "
-                                 "training mode";
-    if (*training == 0 || *ratio == 0) {
+    if (*training == 0 || ratio == 0.0) {
       vjp.set(0, vjp.cotangent(0));
       return success();
     }
+    // train-differentiate adds the mask that an exporter left out.
     if (!op.getMask())
       return op.emitOpError() << "has a gradient in training mode only if its "
                                  "mask is a result";
     Expr g = vjp.wideCotangent(0);
-    vjp.setSummed(0, select(Expr(vjp, op.getMask()), g / (1 - *ratio), 0));
+    Expr kept =
+        1 - (ratio
+                 ? g.number(*ratio)
+                 : Expr(vjp, vjp.cast(op.getRatio(), onnx::getElementType(g))));
+    vjp.setSummed(0, select(Expr(vjp, op.getMask()), g / kept, 0));
     return success();
   }
 };

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Dropout.h"
 #include "amp/Dialect/Train/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -278,6 +279,7 @@ LogicalResult DifferentiatePass::findSources(SmallVectorImpl<Value> &sources) {
 
 void DifferentiatePass::runOnOperation() {
   func::FuncOp function = getOperation();
+  addDropoutMasks(function);
   FailureOr<Value> lossValue = findLoss();
   SmallVector<Value> sources;
   if (failed(lossValue) || failed(findSources(sources)))
