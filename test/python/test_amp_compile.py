@@ -198,6 +198,25 @@ def test_initial_config_is_a_config(place):
     _compile(place)
 
 
+def test_an_input_may_take_several_rows_a_sample(place):
+    """Labels of tokens, flattened: shuffling moves them with their sequence."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Reshape", ["p", "shape"], ["y"])]
+    constants = {"w": np.ones((4, 2), np.float32), "shape": np.array([-1, 2])}
+    graph = helper.make_graph(nodes, "tokens", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 4])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+                              [numpy_helper.from_array(value, name) for name, value in constants.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), place / "model.onnx")
+    (place / "train.json").write_text(json.dumps({**CONFIG, "optimizer": {"sgd": {"lr": 0.0}}}))
+    x = np.random.default_rng(9).standard_normal((16, 3, 4)).astype(np.float32)
+    np.savez(place / "d.npz", x=x, labels=(x @ np.ones((4, 2), np.float32)).reshape(48, 2))
+    _compile(place)
+    _run("amp-run", "train", place / "step", "--data", place / "d.npz", "--epochs", 2, "--log", place / "log")
+    assert [row["loss"] for row in _log(place / "log")] == pytest.approx([0] * 4, abs=1e-12)
+    np.savez(place / "short.npz", x=x, labels=np.zeros((47, 2), np.float32))
+    message = _run("amp-run", "train", place / "step", "--data", place / "short.npz", ok=False)
+    assert "array 'labels' has 47 rows, but 'x' has 16, each of which goes with 3" in message
+
+
 @pytest.mark.parametrize("bind,message", [
     (("--bind", "bacth=8"), "no input has a symbolic dimension 'bacth'; there is 'batch'"),
     ((), "symbolic dimensions are left without a size: 'batch'; bind each as name=size"),
