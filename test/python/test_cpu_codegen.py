@@ -482,19 +482,107 @@ POOLS = [dict(kernel_shape=[2, 2], strides=[2, 2]), dict(kernel_shape=[3, 3], st
          dict(kernel_shape=[3, 3], strides=[2, 3], auto_pad="SAME_UPPER"), dict(kernel_shape=[2, 3], dilations=[2, 1]), dict(kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)]
 
 
+def pool_case(cases, name, op, x, dtype, check=None, **attributes):
+    """Against ONNX Runtime, in float32: the largest of halves is the largest of the same numbers."""
+    import engines
+    nodes = [helper.make_node(op, ["x"], ["y"], **attributes)]
+    wide = x.astype(np.float32)
+    want = engines.run_ort(make_model(nodes, {"x": wide}, [("y", TensorProto.FLOAT)]), {"x": wide})["y"]
+    cases.add(name, nodes, {"x": x}, {"y": dtype}, expected={"y": want.astype(dtype)}, check=check)
+
+
 def test_pooling(tmp_path):
     cases = Cases()
     for i, attributes in enumerate(POOLS):
         for dtype in (F32, F16):
-            x = draw(rng_of(f"pool{i}"), dtype, (2, 3, 17, 20))
-            cases.add(f"MaxPool_{i}_{dtype.name}", [helper.make_node("MaxPool", ["x"], ["y"], **attributes)], {"x": x}, {"y": dtype})
-        x = draw(rng_of(f"pool{i}"), F32, (2, 3, 17, 20))
+            pool_case(cases, f"MaxPool_{i}_{dtype.name}", "MaxPool", draw(rng_of(f"pool{i}"), dtype, (2, 3, 17, 20)), dtype, **attributes)
         for include in (0, 1):
-            if include and "auto_pad" in attributes:
+            if not include or "auto_pad" not in attributes:
+                pool_case(cases, f"AveragePool_{i}_{include}", "AveragePool", draw(rng_of(f"pool{i}"), F32, (2, 3, 17, 20)), F32, check=close(1e-5, 1e-6),
+                          count_include_pad=include, **attributes)
+    pool_case(cases, "MaxPool_1d", "MaxPool", draw(rng_of("1d"), F32, (2, 3, 37)), F32, kernel_shape=[3])
+    pool_case(cases, "MaxPool_3d", "MaxPool", draw(rng_of("3d"), F32, (1, 2, 5, 6, 7)), F32, kernel_shape=[2, 2, 3])
+    cases.run(tmp_path)
+
+
+def random_graph(rng, dtype):
+    """A graph of elementwise operators, reductions and views over one space, with whatever broadcasts and branches come up."""
+    space = tuple(int(s) for s in rng.choice([1, 2, 3, 5, 16, 17, 33], rng.integers(1, 4)))
+    feeds, values, nodes = {}, [], []
+
+    def name():
+        return f"v{len(nodes)}"
+
+    for i in range(rng.integers(1, 4)):
+        shape = tuple(s if rng.random() < 0.7 else 1 for s in space)
+        feeds[f"x{i}"] = draw(rng, dtype, shape[rng.integers(0, len(shape)):] if i else space)
+        values.append((f"x{i}", feeds[f"x{i}"].shape))
+    for _ in range(rng.integers(4, 25)):
+        kind = rng.choice(["unary", "binary", "binary", "binary", "reduce", "view", "norm"])
+        x, shape = values[rng.integers(max(0, len(values) - 5), len(values))]
+        result = name()
+        if kind == "unary":
+            nodes.append(helper.make_node(rng.choice(["Neg", "Abs", "Tanh", "Sigmoid", "Relu", "Exp", "Sqrt"]), [x], [result]))
+        elif kind == "binary":
+            y, other = values[rng.integers(0, len(values))]
+            try:
+                shape = np.broadcast_shapes(shape, other)
+            except ValueError:
                 continue
-            cases.add(f"AveragePool_{i}_{include}", [helper.make_node("AveragePool", ["x"], ["y"], count_include_pad=include, **attributes)], {"x": x}, {"y": F32},
-                      check=close(1e-5, 1e-6))
-    for shape, kernel in (((2, 3, 37), [3]), ((1, 2, 5, 6, 7), [2, 2, 3])):
-        x = draw(rng_of(f"pool{shape}"), F32, shape)
-        cases.add(f"MaxPool_{len(shape)}d", [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=kernel)], {"x": x}, {"y": F32})
+            if np.prod(shape) > 20000:
+                continue
+            nodes.append(helper.make_node(rng.choice(["Add", "Sub", "Mul", "Div", "Max", "Min"]), [x, y] if rng.random() < 0.5 else [y, x], [result]))
+        elif kind == "reduce" and shape:
+            axes = sorted(int(a) for a in rng.choice(len(shape), rng.integers(1, len(shape) + 1), replace=False))
+            keep = int(rng.random() < 0.7)
+            nodes.append(helper.make_node(rng.choice(["ReduceSum", "ReduceMax", "ReduceMean"]), [x, f"axes{'_'.join(map(str, axes))}"], [result], keepdims=keep))
+            shape = tuple(1 if a in axes else s for a, s in enumerate(shape) if keep or a not in axes)
+        elif kind == "view" and shape:
+            axis = int(rng.integers(0, len(shape) + 1))
+            nodes.append(helper.make_node("Unsqueeze", [x, f"axes{axis}"], [result]))
+            shape = shape[:axis] + (1,) + shape[axis:]
+        elif kind == "norm" and shape:  # softmax: the rows kernels' own
+            last = f"axes{len(shape) - 1}"
+            nodes += [helper.make_node("ReduceMax", [x, last], [result + "m"]), helper.make_node("Sub", [x, result + "m"], [result + "s"]),
+                      helper.make_node("Exp", [result + "s"], [result + "e"]), helper.make_node("ReduceSum", [result + "e", last], [result + "r"]),
+                      helper.make_node("Div", [result + "e", result + "r"], [result])]
+        else:
+            continue
+        values.append((result, shape))
+    made = [v for v, _ in values if not v.startswith("x")]
+    outputs = {v: dtype for v in made if v == made[-1] or rng.random() < 0.3}
+    used = {i for n in nodes for i in n.input if i.startswith("axes")}
+    return nodes, feeds, outputs, {a: np.array([int(d) for d in a[4:].split("_")], np.int64) for a in used}
+
+
+def test_fusion_changes_no_bit(tmp_path):
+    cases = Cases()
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        nodes, feeds, outputs, constants = random_graph(rng, [F32, F32, F16, BF16][seed % 4])
+        if nodes:
+            cases.add(f"g{seed}", nodes, feeds, outputs, constants, expected={})
+    (tmp_path / "fused").mkdir(), (tmp_path / "single").mkdir()
+    fused = cases.run(tmp_path / "fused")
+    single = cpu_code.compile_models(cases.models, tmp_path / "single", fuse=False)
+    calls = [0, 0]
+    for name in cases.models:
+        a, b = fused.run(name, cases.feeds[name]), single.run(name, cases.feeds[name])
+        for output in a:
+            x, y = (v[output].view(f"u{v[output].dtype.itemsize}") for v in (a, b))
+            nans = np.isnan(a[output].astype(np.float32)) & np.isnan(b[output].astype(np.float32))
+            assert ((x == y) | nans).all(), f"{name}: {output}\n{fused.entries[name]['plan']}"
+        for i, library in enumerate((fused, single)):
+            calls[i] += int(library.entries[name]["plan"].split(" calls")[0].split()[-1])
+    assert calls[0] < 0.6 * calls[1], calls
+
+
+def test_fused_graphs(tmp_path):
+    """The same graphs against the reference: float64 sums would differ, so what is compared is close, not equal."""
+    cases = Cases()
+    for seed in range(60):
+        rng = np.random.default_rng(1000 + seed)
+        nodes, feeds, outputs, constants = random_graph(rng, F32)
+        if nodes:
+            cases.add(f"g{seed}", nodes, feeds, outputs, constants, check=close(2e-3, 1e-4))
     cases.run(tmp_path)

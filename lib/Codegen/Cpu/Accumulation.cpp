@@ -92,11 +92,11 @@ Value Accumulation::finish(Emitter &e, Value x) const {
 //===----------------------------------------------------------------------===//
 
 ColumnReducer::ColumnReducer(Emitter &e, int64_t n,
-                             ArrayRef<Accumulation> reductions, size_t bodyOps)
+                             ArrayRef<Accumulation> reductions)
     : e(e), n(n), unroll(1), reductions(reductions) {
-  // Several accumulators hide the latency of adding; a long body has its own
-  // work to hide it, and its code is not to grow four times.
-  if (e.vector() && !reductions.empty() && bodyOps <= 24)
+  // Several accumulators hide the latency of adding. How many is a matter of
+  // the length alone: what is fused to a sum does not change it.
+  if (e.vector() && !reductions.empty())
     unroll = std::clamp<int64_t>(n / lanes, 1, 4);
   if (unroll == 3)
     unroll = 2;

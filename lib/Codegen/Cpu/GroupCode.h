@@ -128,8 +128,7 @@ private:
 /// `accumulators` (as many as getNumAccumulators says, for each reduction).
 class ColumnReducer {
 public:
-  ColumnReducer(Emitter &e, int64_t n, llvm::ArrayRef<Accumulation> reductions,
-                size_t bodyOps);
+  ColumnReducer(Emitter &e, int64_t n, llvm::ArrayRef<Accumulation> reductions);
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value)>;
 
   llvm::SmallVector<mlir::Value> getInit();

@@ -156,7 +156,7 @@ void ReducePrinter::printReducedInner(Emitter &e, Point &point, Value kept,
   size_t inner = code.getSizes().size() - 1;
   bool isCut = blocks > 1 && reducedLoops.size() == 1;
   auto printRange = [&](Value base, int64_t length) {
-    ColumnReducer reducer(e, length, reduction, code.getGroup().ops.size());
+    ColumnReducer reducer(e, length, reduction);
     Values sums = nest(e, point, 0, block, reducer.getInit(),
                        [&](Point &at, Values carried) {
                          return reducer.run(carried, [&](Value j) {

@@ -233,8 +233,7 @@ void RowsPrinter::printRow(Emitter &vector, Emitter &scalar,
   for (auto [index, stage] : llvm::enumerate(stages)) {
     SmallVector<Accumulation> reductions(stage.reductions.begin(),
                                          stage.reductions.end());
-    ColumnReducer reducer(vector, code.getInnerSize(), reductions,
-                          stage.ops.size());
+    ColumnReducer reducer(vector, code.getInnerSize(), reductions);
     SmallVector<Value> results = reducer.finish(
         reducer.run(reducer.getInit(), [&, &stage = stage](Value j) {
           return printColumn(vector, stage, outer, j, row);

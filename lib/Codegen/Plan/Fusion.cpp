@@ -9,6 +9,7 @@
 #include "GroupDims.h"
 #include "amp/Dialect/Onnx/IR/OnnxDialect.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
 
@@ -36,19 +37,25 @@ bool isTrailing(ArrayRef<int> reduced, ArrayRef<int64_t> space) {
       reduced, llvm::seq<int>(space.size() - reduced.size(), space.size()));
 }
 
+bool isRowsShape(const Group &group) {
+  return group.getNumRows() >= minRows || group.getNumColumns() <= maxSingleRow;
+}
+
 class Fusion {
 public:
   Fusion(func::FuncOp function, const FusionOptions &options)
       : function(function), options(options) {}
 
   SmallVector<Group> run() {
+    llvm::DenseSet<Operation *> live = findLive();
     for (Operation &op : function.front().without_terminator())
-      if (!isConstant(&op) && !isView(&op))
+      if (!isConstant(&op) && !isView(&op) && live.contains(&op))
         add(&op);
     return sort();
   }
 
 private:
+  llvm::DenseSet<Operation *> findLive();
   void add(Operation *op);
   Group makeGroup(Operation *op);
   bool accept(const Group &group, Operation *op, Group &joined);
@@ -74,6 +81,20 @@ private:
 
 } // namespace
 
+/// Operations that the results of the function depend on.
+llvm::DenseSet<Operation *> Fusion::findLive() {
+  llvm::DenseSet<Operation *> live;
+  for (Operation &op : llvm::reverse(function.front())) {
+    bool isUsed = op.hasTrait<OpTrait::IsTerminator>() ||
+                  llvm::any_of(op.getUsers(), [&](Operation *user) {
+                    return live.contains(user);
+                  });
+    if (isUsed)
+      live.insert(&op);
+  }
+  return live;
+}
+
 /// The group of `op` alone.
 Group Fusion::makeGroup(Operation *op) {
   Group group;
@@ -96,7 +117,7 @@ Group Fusion::makeGroup(Operation *op) {
   group.dims[op] = dims;
   if (isTrailing(reduced, group.space)) {
     group.numInner = reduced.size();
-    if (group.getNumRows() >= minRows || group.getNumColumns() <= maxSingleRow)
+    if (isRowsShape(group))
       group.kind = GroupKind::Rows;
     else
       group.numInner = 0;
@@ -157,6 +178,25 @@ bool Fusion::accept(const Group &group, Operation *op, Group &joined) {
   return isInnerOneLoop(joined, joined.numInner);
 }
 
+/// Whether a group's reduction walks its space in the same loops as it would
+/// alone: the order of its sum does not depend on what is fused to it.
+static bool walksAsAlone(const Group &group, ArrayRef<int> reduced) {
+  SmallVector<int64_t> kinds(group.space.size(), 0);
+  for (int dim : reduced)
+    kinds[dim] = 1;
+  Access dense{0, getDenseStrides(group.space)};
+  SmallVector<int64_t> alone = collapse(group.space, kinds, {&dense}).sizes;
+  SmallVector<Access> accesses;
+  for (Operation *op : group.ops)
+    for (Value operand : getDataOperands(op))
+      if (!group.getProducer(operand))
+        accesses.push_back(getAccess(group, op, operand));
+  SmallVector<Access *> pointers;
+  for (Access &access : accesses)
+    pointers.push_back(&access);
+  return collapse(group.space, kinds, pointers).sizes == alone;
+}
+
 bool Fusion::acceptReduction(const Group &group, Operation *op,
                              const Reduction &reduction, Group &joined) {
   SmallVector<int> dims;
@@ -166,19 +206,16 @@ bool Fusion::acceptReduction(const Group &group, Operation *op,
   joined = group;
   joined.ops.push_back(op);
   joined.dims[op] = dims;
-  if (isTrailing(*reduced, group.space) &&
-      (group.kind == GroupKind::Map ||
-       group.numInner == static_cast<int64_t>(reduced->size()))) {
-    joined.kind = GroupKind::Rows;
-    joined.numInner = reduced->size();
-    if ((joined.getNumRows() >= minRows ||
-         joined.getNumColumns() <= maxSingleRow) &&
-        isInnerOneLoop(joined, joined.numInner))
-      return true;
-  }
+  joined.kind = GroupKind::Rows;
+  joined.numInner = reduced->size();
+  if (isTrailing(*reduced, group.space) && isRowsShape(joined))
+    return (group.kind == GroupKind::Map ||
+            group.numInner == joined.numInner) &&
+           isInnerOneLoop(joined, joined.numInner);
   joined.kind = GroupKind::Reduce;
   joined.numInner = 0;
-  return group.kind == GroupKind::Map && isUsedOnlyWithin(group, op);
+  return group.kind == GroupKind::Map && isUsedOnlyWithin(group, op) &&
+         walksAsAlone(joined, *reduced);
 }
 
 /// Whether nothing but the group and `op` reads the group's results.
@@ -231,7 +268,7 @@ void Fusion::absorbProducers(int group, Operation *op) {
                                  : getElementwiseDims(both, op);
     if (dims != std::optional(into.dims[op]))
       continue;
-    if (into.kind == GroupKind::Reduce && !isUsedOnlyWithin(from, op))
+    if (into.kind == GroupKind::Reduce)
       continue;
     if (!mayMerge(group, other) || !isInnerOneLoop(both, both.numInner))
       continue;
