@@ -65,6 +65,8 @@ def test_step_computes_its_graph(tmp_path, name, dtype):
     _run("amp-compile", tmp_path / "model.onnx", "--training", tmp_path / "train.json", "-o", tmp_path / "step")
     _run("amp-run", "train", tmp_path / "step", "--data", tmp_path / "d.npz", "--steps", 1, "--no-shuffle", "--quiet", "--log",
          tmp_path / "log", "--save", tmp_path / "after.npz")
+    manifest = json.loads((tmp_path / "step/manifest.json").read_text())
+    assert sum(t["role"] == "parameter" for t in manifest["tensors"]) == len(list(module.parameters()))
     expected = _graph_results(tmp_path, {**_initial_state(tmp_path / "step"), **inputs, "labels": labels})
     row = json.loads((tmp_path / "log").read_text())
     limit = 1e-5 if dtype == "f32" else 1e-3

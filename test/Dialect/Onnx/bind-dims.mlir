@@ -25,3 +25,18 @@ func.func @custom(%x: tensor<?x?xf32, #onnx.dims<"batch", "seq">>) -> tensor<?x?
   %y = onnx.node "com.example" "Mystery" (%x) : (tensor<?x?xf32, #onnx.dims<"batch", "seq">>) -> tensor<?x?xf32, #onnx.dims<"batch", "seq">>
   return %y : tensor<?x?xf32, #onnx.dims<"batch", "seq">>
 }
+
+// -----
+
+// A weight keeps its name: what moves it about is not folded.
+// CHECK-LABEL: func.func @weight
+//       CHECK:   %[[W:.+]] = onnx.initializer dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32> {onnx.outputs = ["norm.weight"]}
+//       CHECK:   %[[COLUMN:.+]] = onnx.Unsqueeze(%[[W]],
+//       CHECK:   onnx.Mul(%{{.+}}, %[[COLUMN]]) {{.+}} -> tensor<32x2x8xf32>
+func.func @weight(%x: tensor<?x2x?xf32, #onnx.dims<"batch", "", "seq">>) -> tensor<?x2x?xf32> {
+  %w = onnx.initializer dense<[1.0, 2.0]> : tensor<2xf32> {onnx.outputs = ["norm.weight"]}
+  %axes = onnx.Constant() {value = dense<1> : tensor<1xi64>} : () -> tensor<1xi64>
+  %column = onnx.Unsqueeze(%w, %axes) : (tensor<2xf32>, tensor<1xi64>) -> tensor<2x1xf32>
+  %y = onnx.Mul(%x, %column) : (tensor<?x2x?xf32, #onnx.dims<"batch", "", "seq">>, tensor<2x1xf32>) -> tensor<?x2x?xf32>
+  return %y : tensor<?x2x?xf32>
+}

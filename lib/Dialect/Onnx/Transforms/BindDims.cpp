@@ -6,7 +6,7 @@
 
 #include "amp/Dialect/Onnx/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
+#include "mlir/Transforms/FoldUtils.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -147,17 +147,46 @@ LogicalResult BindDimsPass::bindArguments(func::FuncOp function) {
          << "; bind each as name=size";
 }
 
+/// Whether `op` reads a weight. Folding would leave a constant without the
+/// weight's name, and training would not find it.
+static bool readsWeight(Operation *op) {
+  return llvm::any_of(op->getOperands(), [](Value operand) {
+    return isa_and_nonnull<InitializerOp>(operand.getDefiningOp()) &&
+           isa_and_nonnull<FloatType>(getTensorElementType(operand.getType()));
+  });
+}
+
+/// Folds what computes with shapes, and drops what nobody reads then.
+static void foldShapes(func::FuncOp function) {
+  SmallVector<Operation *> ops;
+  function.walk<WalkOrder::PostOrder>([&](Operation *op) {
+    if (op != function)
+      ops.push_back(op);
+  });
+  OperationFolder folder(function.getContext());
+  SmallVector<Operation *> left;
+  for (Operation *op : ops) {
+    bool isConstant =
+        isa<InitializerOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
+    if (isConstant || readsWeight(op) || failed(folder.tryToFold(op)))
+      left.push_back(op);
+  }
+  for (Operation *op : llvm::reverse(left))
+    if (isOpTriviallyDead(op))
+      op->erase();
+}
+
 /// Infers and folds in turns, as long as that closes open types.
 LogicalResult BindDimsPass::propagate(func::FuncOp function) {
+  OpPassManager inference(func::FuncOp::getOperationName());
+  inference.addPass(createInferTypesPass());
   size_t open = SIZE_MAX;
   for (size_t now = SIZE_MAX - 1; now != 0 && now < open;
        now = countOpenTypes(function)) {
     open = now;
-    OpPassManager pm(func::FuncOp::getOperationName());
-    pm.addPass(createInferTypesPass());
-    pm.addPass(createCanonicalizerPass());
-    if (failed(runPipeline(pm, function)))
+    if (failed(runPipeline(inference, function)))
       return failure();
+    foldShapes(function);
   }
   return success();
 }
