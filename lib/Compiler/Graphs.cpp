@@ -60,11 +60,12 @@ bool hasResults(ModuleOp module) {
 
 /// Without loss and update: eval_step, or infer.
 LogicalResult addEvaluation(ModuleOp model, const train::TrainingConfig &config,
-                            bool outputsOnly, Graphs &graphs) {
+                            ArrayRef<std::string> bind, bool outputsOnly,
+                            Graphs &graphs) {
   QuietScope quiet(model->getContext());
   OwningOpRef<ModuleOp> graph(model.clone());
   auto fill = [&](OpPassManager &pm) {
-    buildEvaluationPipeline(pm, config, outputsOnly);
+    buildEvaluationPipeline(pm, config, outputsOnly, bind);
     return success();
   };
   if (failed(run(*graph, fill)))
@@ -79,18 +80,20 @@ LogicalResult addEvaluation(ModuleOp model, const train::TrainingConfig &config,
 }
 
 FailureOr<Graphs> buildTraining(OwningOpRef<ModuleOp> model,
-                                const train::TrainingConfig &config) {
+                                const train::TrainingConfig &config,
+                                ArrayRef<std::string> bind) {
   Graphs graphs;
   OwningOpRef<ModuleOp> step(model->clone());
   auto fill = [&](OpPassManager &pm) {
-    buildTrainingStepPipeline(pm, config);
+    buildTrainingStepPipeline(pm, config, bind);
     return success();
   };
   if (failed(run(*step, fill)) || failed(lower(*step)))
     return failure();
   graphs.push_back(std::move(step));
-  if (failed(addEvaluation(*model, config, /*outputsOnly=*/false, graphs)) ||
-      failed(addEvaluation(*model, config, /*outputsOnly=*/true, graphs)))
+  if (failed(
+          addEvaluation(*model, config, bind, /*outputsOnly=*/false, graphs)) ||
+      failed(addEvaluation(*model, config, bind, /*outputsOnly=*/true, graphs)))
     return failure();
   return std::move(graphs);
 }
@@ -135,10 +138,10 @@ FailureOr<Graphs> buildInference(OwningOpRef<ModuleOp> model,
 FailureOr<Graphs>
 amp::buildGraphs(OwningOpRef<ModuleOp> model, const CompileOptions &options,
                  const std::optional<train::TrainingConfig> &config) {
+  if (config)
+    return buildTraining(std::move(model), *config, options.bind);
   if (failed(bindDims(*model, options.bind)))
     return failure();
-  if (config)
-    return buildTraining(std::move(model), *config);
   if (options.inference)
     return buildInference(std::move(model), options.autocast);
   if (failed(lower(*model)))

@@ -29,10 +29,10 @@ void amp::buildLowerToPrimitivesPipeline(OpPassManager &pm) {
 
 void amp::buildEvaluationPipeline(OpPassManager &pm,
                                   const train::TrainingConfig &config,
-                                  bool outputsOnly) {
+                                  bool outputsOnly,
+                                  ArrayRef<std::string> bind) {
   OpPassManager &model = pm.nest<func::FuncOp>();
-  model.addPass(train::createLiftParametersPass({config.source}));
-  model.addPass(train::createAddLossPass({config.source}));
+  addLoss(model, config, bind);
   model.addPass(train::createEvaluatePass({outputsOnly}));
   // As in the training step: evaluation rounds as training does.
   if (config.autocast)

@@ -45,17 +45,22 @@ getDifferentiation(const TrainingConfig &config) {
   return options;
 }
 
+void amp::addLoss(OpPassManager &pm, const TrainingConfig &config,
+                  ArrayRef<std::string> bind) {
+  // First: folding must not see a parameter as a constant.
+  pm.addPass(createLiftParametersPass({config.source}));
+  // Gradients need static shapes.
+  onnx::BindDimsPassOptions dims;
+  dims.bind.assign(bind.begin(), bind.end());
+  pm.addPass(onnx::createBindDimsPass(dims));
+  pm.addPass(createAddLossPass({config.source}));
+}
+
 void amp::buildTrainingStepPipeline(OpPassManager &pm,
                                     const TrainingConfig &config,
                                     ArrayRef<std::string> bind) {
   OpPassManager &step = pm.nest<func::FuncOp>();
-  // Gradients need static shapes.
-  onnx::BindDimsPassOptions dims;
-  dims.bind.assign(bind.begin(), bind.end());
-  step.addPass(onnx::createBindDimsPass(dims));
-  // The model becomes a function of its state, with a loss.
-  step.addPass(createLiftParametersPass({config.source}));
-  step.addPass(createAddLossPass({config.source}));
+  addLoss(step, config, bind);
   // Before differentiation: backward then runs in forward's precision.
   if (config.autocast)
     addAutocast(pm, *config.autocast, /*hasLoss=*/true);

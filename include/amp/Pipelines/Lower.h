@@ -21,7 +21,8 @@ void buildLowerToPrimitivesPipeline(mlir::OpPassManager &pm);
 /// `outputsOnly` it is `infer`: the model's outputs without the loss.
 void buildEvaluationPipeline(mlir::OpPassManager &pm,
                              const train::TrainingConfig &config,
-                             bool outputsOnly);
+                             bool outputsOnly,
+                             llvm::ArrayRef<std::string> bind = {});
 
 /// Registers `--lower-to-primitives` and `--build-evaluation=config=...`.
 void registerLowerPipelines();

@@ -12,10 +12,16 @@
 
 namespace amp {
 
-/// Appends autocast as train.json configures it; the loss, if the graph has one,
-/// stays float32.
-void addAutocast(mlir::OpPassManager &pm,
-                 const train::AutocastConfig &autocast, bool hasLoss);
+/// Appends autocast as train.json configures it; the loss, if the graph has
+/// one, stays float32.
+void addAutocast(mlir::OpPassManager &pm, const train::AutocastConfig &autocast,
+                 bool hasLoss);
+
+/// Appends the passes that make the model a function of its state, of static
+/// shapes, with a loss. `bind` gives symbolic dimensions their sizes, as
+/// name=size.
+void addLoss(mlir::OpPassManager &pm, const train::TrainingConfig &config,
+             llvm::ArrayRef<std::string> bind);
 
 /// Appends the passes from an imported model to `train_step`. `bind` gives
 /// symbolic dimensions their sizes, as name=size.

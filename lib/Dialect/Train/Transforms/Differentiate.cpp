@@ -177,9 +177,14 @@ LogicalResult Differentiator::visit(Operation *op) {
   Vjp vjp(builder, op, cotangents, needed, wideWeights);
   if (failed(differentiable.vjp(vjp)))
     return failure();
-  for (auto [index, gradient] : llvm::enumerate(vjp.getGradients()))
-    if (gradient && needed[index])
-      contributions[op->getOperand(index)].push_back(gradient);
+  for (auto [index, gradient] : llvm::enumerate(vjp.getGradients())) {
+    if (!gradient || !needed[index])
+      continue;
+    Value operand = op->getOperand(index);
+    contributions[operand].push_back(
+        wideWeights ? gradient
+                    : vjp.cast(gradient, onnx::getElementType(operand)));
+  }
   return success();
 }
 
