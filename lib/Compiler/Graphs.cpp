@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Graphs.h"
+#include "amp/Dialect/Onnx/IR/OnnxOps.AB.h"
 #include "amp/Dialect/Onnx/Transforms/Passes.h"
 #include "amp/Dialect/Train/IR/TrainDialect.h"
 #include "amp/Pipelines/Autocast.h"
@@ -111,6 +112,43 @@ void setInferenceRoles(func::FuncOp function) {
       function.setResultAttr(i, key, builder.getStringAttr("output"));
 }
 
+/// Whether `value` is a running mean or variance.
+bool isStatistic(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    return isa<onnx::BatchNormalizationOp>(use.getOwner()) &&
+           use.getOperandNumber() >= 3;
+  });
+}
+
+/// Weights are state with the model's names, so that others can be loaded.
+void liftWeights(func::FuncOp function) {
+  Builder builder(function.getContext());
+  SmallVector<onnx::InitializerOp> weights;
+  for (auto op : function.getOps<onnx::InitializerOp>()) {
+    Type element = onnx::getTensorElementType(op.getResult().getType());
+    if (isa_and_nonnull<Float16Type, BFloat16Type, Float32Type>(element) &&
+        !onnx::getValueName(op.getResult()).empty())
+      weights.push_back(op);
+  }
+  for (onnx::InitializerOp op : weights) {
+    Value value = op.getResult();
+    auto set = [&](StringRef key, Attribute attribute) {
+      return builder.getNamedAttr(key, attribute);
+    };
+    DictionaryAttr facts = builder.getDictionaryAttr(
+        {set(onnx::OnnxDialect::getNameAttrName(),
+             builder.getStringAttr(onnx::getValueName(value))),
+         set(train::TrainDialect::getInitAttrName(), op.getValue()),
+         set(train::TrainDialect::getRoleAttrName(),
+             builder.getStringAttr(isStatistic(value) ? "buffer"
+                                                      : "parameter"))});
+    unsigned index = function.getNumArguments();
+    (void)function.insertArgument(index, value.getType(), facts, op.getLoc());
+    value.replaceAllUsesWith(function.getArgument(index));
+    op.erase();
+  }
+}
+
 FailureOr<Graphs> buildInference(OwningOpRef<ModuleOp> model,
                                  StringRef autocast) {
   auto fill = [&](OpPassManager &pm) {
@@ -124,8 +162,10 @@ FailureOr<Graphs> buildInference(OwningOpRef<ModuleOp> model,
   };
   if (failed(run(*model, fill)))
     return failure();
-  for (func::FuncOp function : model->getOps<func::FuncOp>())
+  for (func::FuncOp function : model->getOps<func::FuncOp>()) {
+    liftWeights(function);
     setInferenceRoles(function);
+  }
   if (failed(lower(*model)))
     return failure();
   Graphs graphs;

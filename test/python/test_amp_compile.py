@@ -147,6 +147,10 @@ def test_inference_is_the_model(place):
     np.testing.assert_allclose(np.load(place / "out.npz")["y"], expected, rtol=1e-5, atol=1e-6)
     _run("amp-compile", place / "model.onnx", "--inference", "--autocast=dtype=bf16", "--bind", "batch=8", "-o", place / "narrow")
     _run("amp-run", "infer", place / "narrow", "--data", place / "d.npz", "-o", place / "narrow.npz")
+    weights = _model(place / "again.onnx")
+    np.savez(place / "zero.npz", **{name: np.zeros_like(value) for name, value in weights.items()})
+    _run("amp-run", "infer", place / "infer", "--data", place / "d.npz", "--weights", place / "zero.npz", "-o", place / "zeros.npz")
+    assert not np.load(place / "zeros.npz")["y"].any()
     narrow = np.load(place / "narrow.npz")["y"]
     np.testing.assert_allclose(narrow, expected, rtol=5e-2, atol=5e-2)
     assert np.any(narrow != expected)
