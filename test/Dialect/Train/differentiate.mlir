@@ -178,3 +178,22 @@ func.func @dropout(%w: tensor<4xf32> {train.role = "parameter"}) -> (tensor<f32>
   %1 = onnx.ReduceSum(%0) {keepdims = 0 : i64} : (tensor<4xf32>) -> tensor<f32>
   return %1 : tensor<f32>
 }
+
+// -----
+
+// Convolutions make the weight's gradient in float32; autograd would have rounded it.
+// CHECK-LABEL: func.func @conv_weight(
+//       CHECK:   %[[DW:.+]] = train.conv_weight_gradient {{.*}} -> tensor<2x3x3xf32>
+//       CHECK:   return %{{.+}}, %[[DW]]
+//  HALF-LABEL: func.func @conv_weight(
+//        HALF:   %[[DW:.+]] = train.conv_weight_gradient
+//        HALF:   %[[ROUNDED:.+]] = amp.cast %[[DW]] : tensor<2x3x3xf32> to tensor<2x3x3xf16>
+//        HALF:   %[[R:.+]] = amp.cast %[[ROUNDED]] : tensor<2x3x3xf16> to tensor<2x3x3xf32>
+//        HALF:   return %{{.+}}, %[[R]]
+func.func @conv_weight(%x: tensor<1x3x8xf16>, %w: tensor<2x3x3xf32> {train.role = "parameter"}) -> (tensor<f32> {train.role = "loss"}) {
+  %0 = amp.cast %w : tensor<2x3x3xf32> to tensor<2x3x3xf16>
+  %1 = onnx.Conv(%x, %0) : (tensor<1x3x8xf16>, tensor<2x3x3xf16>) -> tensor<1x2x6xf16>
+  %2 = amp.cast %1 : tensor<1x2x6xf16> to tensor<1x2x6xf32>
+  %3 = onnx.ReduceSumSquare(%2) {keepdims = 0 : i64} : (tensor<1x2x6xf32>) -> tensor<f32>
+  return %3 : tensor<f32>
+}
