@@ -78,11 +78,11 @@ class Library:
 
 
 def compile_models(models, folder, fuse=True):
-    """`models`: ModelProto by name."""
+    """`models`: ModelProto, or the text of an MLIR module, by name."""
     paths = []
     for name, model in models.items():
-        path = folder / f"{name}.onnx"
-        onnx.save(model, path)
+        path = folder / f"{name}.{'mlir' if isinstance(model, str) else 'onnx'}"
+        path.write_text(model) if isinstance(model, str) else onnx.save(model, path)
         paths.append(path)
     command = [program()] + ([] if fuse else ["--no-fuse"]) + [folder, *paths]
     run = run_process(command, timeout=600)

@@ -505,6 +505,51 @@ def test_pooling(tmp_path):
     cases.run(tmp_path)
 
 
+def pool_gradient(op, x, g, kernel, strides, pads, include=False):
+    """Gradients of pooling, window by window, as docs/dialects says: sums in float32, rounded once."""
+    result = np.zeros(x.shape, np.float32)
+    for n, c, i, j in np.ndindex(*g.shape):
+        rows = [(r, s) for r in range(i * strides[0] - pads[0], i * strides[0] - pads[0] + kernel[0]) for s in range(j * strides[1] - pads[1], j * strides[1] - pads[1] + kernel[1])]
+        inside = [(r, s) for r, s in rows if 0 <= r < x.shape[2] and 0 <= s < x.shape[3]]
+        value = np.float32(g[n, c, i, j])
+        if op == "max":
+            best = inside[0]
+            for p in inside:
+                if x[n, c][p] > x[n, c][best] or (np.isnan(x[n, c][p]) and not np.isnan(x[n, c][best])):
+                    best = p
+            result[n, c][best] += value
+        else:
+            for p in inside:
+                result[n, c][p] += value / np.float32(len(rows) if include else len(inside))
+    return result.astype(x.dtype)
+
+
+def test_pooling_gradients(tmp_path):
+    cases, models = Cases(), {}
+    for (op, include), (kernel, strides, pads), (dtype, spelling), width in itertools.product(
+            (("max", 0), ("average", 0), ("average", 1)), (([2, 2], [2, 2], [0, 0, 0, 0]), ([3, 3], [2, 2], [1, 1, 1, 1]), ([3, 2], [1, 1], [0, 1, 1, 0])),
+            ((F32, "f32"), (F16, "f16"), (BF16, "bf16")), (5, 37)):
+        name = f"{op}{include}_{len(models)}"
+        x = draw(rng_of(name), dtype, (2, 3, 8, width))
+        x[0, 0, :4] = np.round(x[0, 0, :4].astype(np.float32))  # ties
+        if op == "max":
+            x[1, 2, 3, 3:5] = np.nan
+        shape = [2, 3] + [(x.shape[2 + d] + pads[d] + pads[d + 2] - kernel[d]) // strides[d] + 1 for d in (0, 1)]
+        g = draw(rng_of(name + "g"), dtype, shape)
+        tensors = ["tensor<" + "x".join(map(str, v.shape)) + f"x{spelling}>" for v in (x, g)]
+        attributes = "kernel_shape = array<i64: {}>, strides = array<i64: {}>, dilations = array<i64: 1, 1>, pads = array<i64: {}>".format(*(", ".join(map(str, v)) for v in (kernel, strides, pads)))
+        call = f"train.max_pool_gradient %x, %g {{{attributes}}} : ({tensors[0]}, {tensors[1]})" if op == "max" else \
+            f"train.average_pool_gradient %g {{{attributes}{', count_include_pad' if include else ''}}} : ({tensors[1]})"
+        models[name] = f"""func.func @f(%x: {tensors[0]} {{onnx.name = "x"}}, %g: {tensors[1]} {{onnx.name = "g"}}) -> ({tensors[0]} {{onnx.name = "y"}}) {{
+          %y = {call} -> {tensors[0]}
+          return %y : {tensors[0]}
+        }}"""
+        cases.feeds[name], cases.checks[name] = {"x": x, "g": g}, same if op == "max" else close(1e-6 if dtype == F32 else 2.0**-7, 1e-6)
+        cases.expected[name] = {"y": pool_gradient(op, x, g, kernel, strides, pads, include)}
+    cases.models = models
+    cases.run(tmp_path)
+
+
 def random_graph(rng, dtype):
     """A graph of elementwise operators, reductions and views over one space, with whatever broadcasts and branches come up."""
     space = tuple(int(s) for s in rng.choice([1, 2, 3, 5, 16, 17, 33], rng.integers(1, 4)))

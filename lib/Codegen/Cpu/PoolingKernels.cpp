@@ -252,12 +252,22 @@ FailureOr<KernelCalls> emitAveragePool(Operation *op, KernelModule &kernels) {
       {}};
 }
 
-/// What a gradient does with one output element of a plane: `add(address,
-/// value)` adds to the plane's sums.
-using AddTo = function_ref<void(Value address, Value value)>;
+/// The sums of one plane of the input, while a gradient is added up.
+struct PlaneSums {
+  Value pointer, plane;
+  Type type;
+
+  void add(Emitter &scalar, Value at, Value value) const {
+    Value address = scalar.addi(plane, at);
+    Value old = scalar.loadScalar(pointer, address, type);
+    scalar.store(scalar.addf(old, value), pointer, address, type);
+  }
+};
+
+/// Adds the part of output plane `outPlane` to the sums, in row-major order.
 using GradientBody =
-    function_ref<void(Emitter &e, ValueRange buffers, Value plane,
-                      ArrayRef<Value> out, Value gradient, AddTo add)>;
+    function_ref<void(ImplicitLocOpBuilder &b, ValueRange buffers,
+                      Value outPlane, const PlaneSums &sums)>;
 
 /// Plane by plane: sums to zero, every output element in order, then rounded
 /// to the result. Buffers: `operands`, of which the last is the cotangent, then
@@ -269,32 +279,25 @@ KernelCalls emitPlaneGradient(Operation *op, KernelModule &kernels,
   ArrayRef<int64_t> shape = plan::getShape(result);
   int64_t planes = shape[0] * shape[1], count = window.getInputCount();
   Type type = getElement(result), sumType = getComputeType(type);
-  Type gradientType = getElement(operands.back());
   bool isNarrow = sumType != type;
   auto print = [&](ImplicitLocOpBuilder &b, ValueRange buffers, Value lo,
                    Value hi) {
-    Emitter e(b, /*isVector=*/false), vector(b, count >= 4);
-    Value sums = buffers.back(), into = buffers[operands.size()];
+    Emitter vector(b, count >= 4);
+    Value into = buffers[operands.size()];
     emitLoop(b, lo, hi, 1, [&](Value number) {
-      Value plane = e.muli(number, e.i64(count));
+      Value plane = vector.muli(number, vector.i64(count));
+      PlaneSums sums{buffers.back(), plane, sumType};
       emitColumns(vector, count, [&](Value j) {
-        vector.store(e.number(sumType, 0), sums, e.addi(plane, j), sumType);
+        vector.store(vector.number(sumType, 0), sums.pointer,
+                     vector.addi(plane, j), sumType);
       });
-      Value outPlane = e.muli(number, e.i64(window.getOutputCount()));
-      emitLoop(b, e.i64(0), e.i64(window.getOutputCount()), 1, [&](Value o) {
-        Values out = delinearize(e, o, window.output);
-        Value gradient = e.loadScalar(buffers[operands.size() - 1],
-                                      e.addi(outPlane, o), gradientType);
-        body(e, buffers, plane, out, gradient, [&](Value at, Value value) {
-          Value address = e.addi(plane, at);
-          Value old = e.loadScalar(sums, address, sumType);
-          e.store(e.addf(old, value), sums, address, sumType);
-        });
-      });
+      body(b, buffers, vector.muli(number, vector.i64(window.getOutputCount())),
+           sums);
       if (isNarrow)
         emitColumns(vector, count, [&](Value j) {
-          Value sum = vector.load(sums, e.addi(plane, j), sumType);
-          vector.store(vector.roundTo(type, sum), into, e.addi(plane, j), type);
+          Value at = vector.addi(plane, j);
+          Value sum = vector.load(sums.pointer, at, sumType);
+          vector.store(vector.roundTo(type, sum), into, at, type);
         });
     });
   };
@@ -302,7 +305,8 @@ KernelCalls emitPlaneGradient(Operation *op, KernelModule &kernels,
   buffers.push_back(result);
   KernelCalls calls;
   KernelCall call;
-  std::string key = makeKey(name, window.getNumbers(), {type, gradientType});
+  std::string key =
+      makeKey(name, window.getNumbers(), {type, getElement(operands.back())});
   unsigned numBuffers = buffers.size() + (isNarrow ? 1 : 0);
   call.kernel = kernels.getOrCreate(key, name, numBuffers, print);
   for (Value buffer : buffers)
@@ -317,23 +321,63 @@ KernelCalls emitPlaneGradient(Operation *op, KernelModule &kernels,
   return calls;
 }
 
+/// Winners of a row of windows are found in lanes, and kept until their
+/// cotangents are added one by one.
+void addWinners(ImplicitLocOpBuilder &b, const Window &window,
+                ValueRange buffers, Value outPlane, const PlaneSums &sums,
+                Type type, Type gradientType) {
+  int64_t columns = window.output.back();
+  Emitter e(b, /*isVector=*/columns >= 4), scalar(b, /*isVector=*/false);
+  Type i64 = b.getI64Type();
+  Value winners;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    auto kernel =
+        b.getInsertionBlock()->getParentOp()->getParentOfType<func::FuncOp>();
+    b.setInsertionPointToStart(&kernel.front());
+    Value size = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(lanes));
+    winners = LLVM::AllocaOp::create(
+        b, LLVM::LLVMPointerType::get(b.getContext()), i64, size, 64);
+  }
+  ArrayRef<int64_t> rowSizes = ArrayRef(window.output).drop_back();
+  Value rows = e.i64(plan::getNumElements(rowSizes));
+  emitLoop(b, e.i64(0), rows, 1, [&](Value row) {
+    Values out = delinearize(scalar, row, rowSizes);
+    out.push_back(Value());
+    Value rowStart = e.addi(outPlane, e.muli(row, e.i64(columns)));
+    emitColumns(e, columns, [&](Value j) {
+      out.back() = e.countUp(j);
+      Values best = emitWinner(e, window, out, sums.plane, buffers[0], type);
+      e.store(best[1], winners, e.i64(0), i64);
+      int64_t step = e.vector() ? lanes : 1;
+      Value left = e.subi(e.i64(columns), j);
+      Value count = e.binary<arith::MinSIOp>(left, e.i64(step));
+      emitLoop(b, e.i64(0), count, 1, [&](Value lane) {
+        Value at = scalar.loadScalar(winners, lane, i64);
+        // A window of padding alone has no winner.
+        Value has = scalar.cmpi(IPred::sge, at, scalar.i64(0));
+        auto branch = scf::IfOp::create(b, has);
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(branch.thenBlock());
+        Value from = scalar.addi(scalar.addi(rowStart, j), lane);
+        sums.add(scalar, at, scalar.loadScalar(buffers[1], from, gradientType));
+      });
+    });
+  });
+}
+
 FailureOr<KernelCalls> emitMaxPoolGradient(Operation *op,
                                            KernelModule &kernels) {
   auto gradient = cast<train::MaxPoolGradientOp>(op);
   Value x = gradient.getX();
   Window window =
       getWindow(op, plan::getShape(x), plan::getShape(gradient.getGradient()));
-  Type type = getElement(x);
+  Type type = getElement(x), gradientType = getElement(gradient.getGradient());
   return emitPlaneGradient(
       op, kernels, window, "max_pool_gradient", {x, gradient.getGradient()},
-      [&](Emitter &e, ValueRange buffers, Value plane, ArrayRef<Value> out,
-          Value g, AddTo add) {
-        Values best = emitWinner(e, window, out, plane, buffers[0], type);
-        // A window of padding alone has no winner.
-        Value has = e.cmpi(IPred::sge, best[1], e.i64(0));
-        Value at = e.select(has, best[1], e.i64(0));
-        Type compute = getElementTypeOrSelf(g.getType());
-        add(at, e.select(has, g, e.number(compute, 0)));
+      [&](ImplicitLocOpBuilder &b, ValueRange buffers, Value outPlane,
+          const PlaneSums &sums) {
+        addWinners(b, window, buffers, outPlane, sums, type, gradientType);
       });
 }
 
@@ -344,19 +388,24 @@ FailureOr<KernelCalls> emitAveragePoolGradient(Operation *op,
   Window window =
       getWindow(op, plan::getShape(op->getResult(0)), plan::getShape(g));
   bool includePad = gradient.getCountIncludePad();
-  Type compute = getComputeType(getElement(g));
+  Type type = getElement(g), compute = getComputeType(type);
   return emitPlaneGradient(
       op, kernels, window,
       includePad ? "average_pool_gradient_padded" : "average_pool_gradient",
       {g},
-      [&](Emitter &e, ValueRange, Value, ArrayRef<Value> out, Value value,
-          AddTo add) {
-        Value share =
-            e.divf(value, emitCount(e, window, out, includePad, compute));
-        WindowWalk(e, window, out).run({}, [&](const Tap &tap, Values) {
-          Value part = e.select(tap.inside, share, e.number(compute, 0));
-          add(tap.address, part);
-          return Values{};
+      [&](ImplicitLocOpBuilder &b, ValueRange buffers, Value outPlane,
+          const PlaneSums &sums) {
+        Emitter e(b, /*isVector=*/false);
+        emitLoop(b, e.i64(0), e.i64(window.getOutputCount()), 1, [&](Value o) {
+          Values out = delinearize(e, o, window.output);
+          Value value = e.loadScalar(buffers[0], e.addi(outPlane, o), type);
+          Value share =
+              e.divf(value, emitCount(e, window, out, includePad, compute));
+          WindowWalk(e, window, out).run({}, [&](const Tap &tap, Values) {
+            Value part = e.select(tap.inside, share, e.number(compute, 0));
+            sums.add(e, tap.address, part);
+            return Values{};
+          });
         });
       });
 }

@@ -1,8 +1,8 @@
 //===- CompileModels.cpp - Models of primitives to one library ------------===//
 //
-// amp-compile-models OUT model.onnx... : every model becomes an entry named
-// after its file in OUT/lib.so; OUT/entries.json tells how to call them. For
-// tests of the code generator: nothing is decomposed.
+// amp-compile-models OUT model.onnx|model.mlir... : every model becomes an
+// entry named after its file in OUT/lib.so; OUT/entries.json tells how to call
+// them. For tests of the code generator: nothing is decomposed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #include "amp/Frontend/Onnx/ImportOnnx.h"
 #include "amp/InitAllDialects.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -49,11 +50,12 @@ static void printEntry(llvm::json::OStream &os,
 static FailureOr<cpu::CompiledEntry>
 compileModel(StringRef path, cpu::KernelModule &kernels,
              const cpu::CpuOptions &options) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return failure();
-  OwningOpRef<ModuleOp> model =
-      importOnnx(std::move(*buffer), path, kernels.getModule()->getContext());
+  MLIRContext *context = kernels.getModule()->getContext();
+  OwningOpRef<ModuleOp> model;
+  if (path.ends_with(".mlir"))
+    model = parseSourceFile<ModuleOp>(path, context);
+  else if (auto buffer = llvm::MemoryBuffer::getFile(path))
+    model = importOnnx(std::move(*buffer), path, context);
   if (!model)
     return failure();
   PassManager pm(model->getContext());
