@@ -203,6 +203,19 @@ TEST(MatMul, DeepProducts) {
                              : "f32"});
 }
 
+TEST(MatMul, FewRowsPackTheirOwnPanels) {
+  // Eight panels or more; depths around a block of 256 units.
+  for (std::string type : {"f32", "bf16", "f16"})
+    for (bool transB : {false, true})
+      for (auto [m, n, k] : {std::tuple(14, 520, 30),
+                             {64, 512, 257},
+                             {100, 450, 1030},
+                             {17, 1000, 511}})
+        check({{}, {}, m, n, k, false, transB, type, type});
+  check({{9}, {9}, 40, 40, 70, true, true, "bf16", "bf16"});
+  check({{3, 3}, {3, 3}, 130, 70, 33, false, false, "bf16", "f32"});
+}
+
 TEST(MatMul, BatchesBroadcast) {
   check({{3}, {3}, 5, 17, 8});
   check({{2, 3}, {3}, 5, 17, 8, true, true});

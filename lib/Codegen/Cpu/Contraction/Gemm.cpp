@@ -18,6 +18,9 @@ using namespace amp::cpu;
 static constexpr int64_t blockUnits = 1024;
 /// Rows that share a panel of b while it is in the cache.
 static constexpr int64_t blockRows = 96;
+/// With at most so many rows a panel of b serves one task only, which then
+/// packs it for itself, into memory that stays in the cache.
+static constexpr int64_t rowsOfOneTask = 192;
 /// Tiles wanted at least, so that threads have something to share.
 static constexpr int64_t wantedTiles = 16;
 /// With fewer rows than this, b is read as it lies: packing reads it once, too.
@@ -35,6 +38,8 @@ struct GemmPlan {
   Arithmetic arithmetic;
   RegisterTile tile;
   bool packA, packB;
+  /// Whether panels of b are packed by the task that uses them.
+  bool packInTask;
   PackedMatrix aPacked, bPacked;
   int64_t m, n, units;
   /// Register tiles below each other that one task computes.
@@ -48,7 +53,8 @@ struct GemmPlan {
   int64_t countTasks() const {
     return problem.countBatches() * panels() * rowBlocks();
   }
-  bool isBlocked() const { return units > blockUnits; }
+  int64_t unitsPerBlock() const { return packInTask ? packUnits : blockUnits; }
+  bool isBlocked() const { return units > unitsPerBlock(); }
   UnitMatrix aLayout() const;
   UnitMatrix bLayout() const;
   std::string getKey() const;
@@ -59,6 +65,10 @@ class TilePrinter {
 public:
   TilePrinter(const GemmPlan &plan, Code &code, Value a, Value b, Value c)
       : plan(plan), code(code), a(a), b(b), c(c) {
+    if (plan.packInTask)
+      panel =
+          code.allocate(std::min(plan.units, packUnits) * plan.tile.columns(),
+                        plan.arithmetic.unit);
     if (plan.isBlocked())
       sums =
           code.allocate(plan.blockTiles * plan.tile.rows * plan.tile.columns(),
@@ -75,8 +85,11 @@ private:
   /// Where a task reads and writes.
   struct Place {
     Value a, b, c, rowBlock;
+    /// The first column: a row of b, which is packed in the task.
+    Value column;
   };
 
+  void packPanel(const Place &place, Value chunk);
   void emitColumns(const Place &place, const Columns &columns);
   void emitBlocked(const Place &place, const Columns &columns);
   void forEachTile(const Place &place,
@@ -94,7 +107,7 @@ private:
 
   const GemmPlan &plan;
   Code &code;
-  Value a, b, c, sums;
+  Value a, b, c, sums, panel;
 };
 
 } // namespace
@@ -122,10 +135,19 @@ GemmPlan GemmPlan::get(const GemmProblem &problem, const CpuTarget &target) {
   plan.packA = !canReadRows(plan.arithmetic, problem.a);
   plan.packB =
       plan.m >= rowsWorthPacking || !canReadColumns(plan.arithmetic, problem.b);
+  plan.packInTask = false;
   plan.aPacked = PackedMatrix::paddedRows(plan.arithmetic, problem.a);
   plan.bPacked =
       PackedMatrix::panels(plan.arithmetic, problem.b, plan.tile.columns());
   plan.blockTiles = std::max<int64_t>(1, blockRows / plan.tile.rows);
+  int64_t panelTasks = problem.countBatches() * plan.panels();
+  if (plan.packB && plan.m <= rowsOfOneTask &&
+      problem.b.batches == problem.countBatches() &&
+      panelTasks >= wantedTiles / 2) {
+    plan.packInTask = true;
+    plan.blockTiles = plan.rowTiles();
+    return plan;
+  }
   while (plan.blockTiles > 1 && plan.countTasks() < wantedTiles)
     plan.blockTiles = llvm::divideCeil(plan.blockTiles, 2);
   return plan;
@@ -150,8 +172,8 @@ std::string GemmPlan::getKey() const {
          << arithmetic.unit << " " << m << "x" << n << "x" << units << " "
          << tile.rows << "," << tile.vectors << "," << blockTiles << " a"
          << packA << "," << aLayout().rowStride << "," << problem.a.batchStride
-         << " b" << packB << "," << bLayout().unitStride << ","
-         << problem.b.batchStride << " ";
+         << " b" << packB << packInTask << "," << problem.b.rowStride << ","
+         << bLayout().unitStride << "," << problem.b.batchStride << " ";
   llvm::interleaveComma(problem.batchShape, stream);
   stream << ";";
   llvm::interleaveComma(problem.aBatchStrides, stream);
@@ -189,13 +211,19 @@ void TilePrinter::emitTask(Value index) {
       code.add(code.mul(getBatch(batch, problem.aBatchStrides), aBatch),
                code.mul(firstRow, plan.aLayout().rowStride));
   place.a = code.at(a, aOffset, plan.aLayout().element);
-  int64_t bBatch =
-      plan.packB ? plan.bPacked.batchStride : problem.b.batchStride;
-  int64_t bPanel = plan.packB ? columns * plan.units : columns;
-  Value bOffset =
-      code.add(code.mul(getBatch(batch, problem.bBatchStrides), bBatch),
-               code.mul(panel, bPanel));
-  place.b = code.at(b, bOffset, plan.bLayout().element);
+  place.column = code.mul(panel, columns);
+  Value bBatch = getBatch(batch, problem.bBatchStrides);
+  if (plan.packInTask) {
+    place.b =
+        code.at(b, code.mul(bBatch, problem.b.batchStride), problem.source);
+  } else {
+    int64_t stride =
+        plan.packB ? plan.bPacked.batchStride : problem.b.batchStride;
+    int64_t panelStride = plan.packB ? columns * plan.units : columns;
+    Value offset =
+        code.add(code.mul(bBatch, stride), code.mul(panel, panelStride));
+    place.b = code.at(b, offset, plan.bLayout().element);
+  }
   Value row = code.add(code.mul(batch, plan.m), firstRow);
   place.c =
       code.at(c, code.add(code.mul(row, plan.n), code.mul(panel, columns)),
@@ -253,15 +281,23 @@ void TilePrinter::emitTile(const Place &place, const Columns &columns,
   SmallVector<Value> zeros(rows * vectors,
                            code.zeros(plan.arithmetic.accumulator));
   SmallVector<Value> results = emitMicroKernel(
-      code, plan.arithmetic, {rows, vectors}, aTile, plan.aLayout(), place.b,
-      plan.bLayout(), lanesInMemory(plan.packB, columns.lastCount),
-      code.number(plan.units), zeros);
+      code, plan.arithmetic, {rows, vectors}, aTile, plan.aLayout(),
+      plan.packInTask ? panel : place.b, plan.bLayout(),
+      lanesInMemory(plan.packB, columns.lastCount), code.number(plan.units),
+      zeros);
   for (int64_t i = 0; i < rows; ++i)
     storeRow(place, columns, row, i,
              ArrayRef(results).slice(i * vectors, vectors));
 }
 
+void TilePrinter::packPanel(const Place &place, Value chunk) {
+  emitPanelChunk(code, plan.arithmetic, plan.problem.b, plan.tile.columns(),
+                 place.b, place.column, chunk, panel);
+}
+
 void TilePrinter::emitColumns(const Place &place, const Columns &columns) {
+  if (plan.packInTask && plan.units != 0)
+    packPanel(place, code.number(0));
   forEachTile(place, [&](Value row, int64_t rows) {
     emitTile(place, columns, row, rows);
   });
@@ -281,8 +317,10 @@ void TilePrinter::addToSums(const Place &place, const Columns &columns,
                         code.add(code.mul(row, aLayout.rowStride),
                                  code.mul(unit, aLayout.unitStride)),
                         aLayout.element);
-  Value bBlock =
-      code.at(place.b, code.mul(unit, bLayout.unitStride), bLayout.element);
+  Value bBlock = panel;
+  if (!plan.packInTask)
+    bBlock =
+        code.at(place.b, code.mul(unit, bLayout.unitStride), bLayout.element);
   SmallVector<Value> values;
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < vectors; ++j)
@@ -317,13 +355,16 @@ void TilePrinter::emitBlocked(const Place &place, const Columns &columns) {
                 code.store(code.zeros(plan.arithmetic.accumulator),
                            sumPointer(row, 0, j));
             });
-  code.loop(zero, code.number(plan.units), blockUnits, [&](Value unit) {
-    Value units = code.min(code.sub(code.number(plan.units), unit),
-                           code.number(blockUnits));
-    forEachTile(place, [&](Value row, int64_t rows) {
-      addToSums(place, columns, row, rows, unit, units);
-    });
-  });
+  code.loop(zero, code.number(plan.units), plan.unitsPerBlock(),
+            [&](Value unit) {
+              if (plan.packInTask)
+                packPanel(place, code.div(unit, packUnits));
+              Value units = code.min(code.sub(code.number(plan.units), unit),
+                                     code.number(plan.unitsPerBlock()));
+              forEachTile(place, [&](Value row, int64_t rows) {
+                addToSums(place, columns, row, rows, unit, units);
+              });
+            });
   forEachTile(place, [&](Value row, int64_t rows) {
     storeSums(place, columns, row, rows);
   });
@@ -365,7 +406,7 @@ KernelCalls amp::cpu::emitGemm(GemmProblem problem, KernelOperand a,
   GemmPlan plan = GemmPlan::get(problem, target);
   if (plan.packA)
     a = addPack(calls, plan.arithmetic, problem.a, plan.aPacked, a, kernels);
-  if (plan.packB)
+  if (plan.packB && !plan.packInTask)
     b = addPack(calls, plan.arithmetic, problem.b, plan.bPacked, b, kernels);
   auto kernel = kernels.getOrCreate(
       plan.getKey(), "gemm", 3,

@@ -14,9 +14,6 @@
 using namespace mlir;
 using namespace amp::cpu;
 
-/// Units of depth per iteration: enough work to be worth a thread's while.
-static constexpr int64_t chunkUnits = 256;
-
 PackedMatrix PackedMatrix::panels(const Arithmetic &arithmetic,
                                   const MatrixView &view, int64_t panelRows) {
   int64_t units = arithmetic.countUnits(view.depth);
@@ -39,7 +36,7 @@ PackedMatrix PackedMatrix::paddedRows(const Arithmetic &arithmetic,
 static int64_t countPackIterations(const Arithmetic &arithmetic,
                                    const MatrixView &view) {
   return view.batches * llvm::divideCeil(view.rows, lanes) *
-         llvm::divideCeil(arithmetic.countUnits(view.depth), chunkUnits);
+         llvm::divideCeil(arithmetic.countUnits(view.depth), packUnits);
 }
 
 static std::string getPackKey(const Arithmetic &arithmetic,
@@ -64,6 +61,9 @@ public:
         from(from), to(to) {}
 
   void emitIteration(Value index);
+  /// Packs up to 16 rows from `row` on.
+  void emitGroup(Value row, Value chunk, Value fromBatch, Value toBatch,
+                 int64_t rows);
 
 private:
   /// How much of a square there is; `half` says that the last unit is a pair
@@ -73,8 +73,6 @@ private:
     bool half = false;
   };
 
-  void emitGroup(Value row, Value chunk, Value fromBatch, Value toBatch,
-                 int64_t rows);
   void emitSquare(Value row, Value unit, Value fromBatch, Value toBatch,
                   Extent extent);
   Value loadAlongDepth(Value pointer, Extent extent);
@@ -191,20 +189,20 @@ void Packer::emitGroup(Value row, Value chunk, Value fromBatch, Value toBatch,
   if (left == 0 && half)
     left = lanes;
   int64_t whole = packed.units - left;
-  Value start = code.mul(chunk, chunkUnits);
-  Value end = code.min(code.add(start, chunkUnits), code.number(whole));
+  Value start = code.mul(chunk, packUnits);
+  Value end = code.min(code.add(start, packUnits), code.number(whole));
   code.loop(start, end, lanes, [&](Value unit) {
     emitSquare(row, unit, fromBatch, toBatch, {rows, lanes});
   });
   if (left != 0)
-    code.branch(code.equals(chunk, whole / chunkUnits), [&] {
+    code.branch(code.equals(chunk, whole / packUnits), [&] {
       emitSquare(row, code.number(whole), fromBatch, toBatch,
                  {rows, left, half});
     });
 }
 
 void Packer::emitIteration(Value index) {
-  int64_t chunks = llvm::divideCeil(packed.units, chunkUnits);
+  int64_t chunks = llvm::divideCeil(packed.units, packUnits);
   int64_t groups = llvm::divideCeil(view.rows, lanes);
   Value chunk = code.rem(index, chunks);
   index = code.div(index, chunks);
@@ -219,6 +217,26 @@ void Packer::emitIteration(Value index) {
   code.splitLast(group, groups, last != 0, [&](bool isLast) {
     emitGroup(code.mul(group, lanes), chunk, fromBatch, toBatch,
               isLast ? last : lanes);
+  });
+}
+
+void amp::cpu::emitPanelChunk(Code &code, const Arithmetic &arithmetic,
+                              const MatrixView &view, int64_t panelRows,
+                              Value from, Value row, Value chunk, Value to) {
+  // All panels share one place, and chunks too: the start moves back instead.
+  PackedMatrix packed = PackedMatrix::panels(arithmetic, view, panelRows);
+  packed.panelStride = 0;
+  Value skipped = code.mul(chunk, packUnits * panelRows);
+  Value start = code.at(to, code.sub(code.number(0), skipped), arithmetic.unit);
+  Packer packer(code, arithmetic, view, packed, from, to);
+  int64_t groups = llvm::divideCeil(view.rows, lanes), last = view.rows % lanes;
+  Value first = code.div(row, lanes);
+  Value end = code.min(code.add(first, panelRows / lanes), code.number(groups));
+  code.loop(first, end, 1, [&](Value group) {
+    code.splitLast(group, groups, last != 0, [&](bool isLast) {
+      packer.emitGroup(code.mul(group, lanes), chunk, from, start,
+                       isLast ? last : lanes);
+    });
   });
 }
 

@@ -45,6 +45,15 @@ struct PackedMatrix {
   bool isPanels() const { return panelRows != 0; }
 };
 
+/// Units of depth that are packed at once.
+inline constexpr int64_t packUnits = 256;
+
+/// Prints code that packs one panel of the matrix at `from`, from `row` on and
+/// units [chunk * packUnits, (chunk + 1) * packUnits), to `to`.
+void emitPanelChunk(Code &code, const Arithmetic &arithmetic,
+                    const MatrixView &view, int64_t panelRows, mlir::Value from,
+                    mlir::Value row, mlir::Value chunk, mlir::Value to);
+
 /// Adds the call that rearranges `from` into a new scratch buffer.
 KernelOperand addPack(KernelCalls &calls, const Arithmetic &arithmetic,
                       const MatrixView &view, const PackedMatrix &packed,
