@@ -631,3 +631,74 @@ def test_fused_graphs(tmp_path):
         if nodes:
             cases.add(f"g{seed}", nodes, feeds, outputs, constants, check=close(2e-3, 1e-4))
     cases.run(tmp_path)
+
+
+def random_step(rng):
+    """A function whose results are written over arguments, in any order: text, arguments, what they hold afterwards, results."""
+    count, shape = int(rng.integers(2, 5)), (6, 6) if rng.random() < 0.5 else (37,)
+    arguments = {f"a{i}": draw(rng, F32, shape) for i in range(count)}
+    values, lines = dict(arguments), []
+    kind = "tensor<" + "x".join(map(str, shape)) + "xf32>"
+    for i in range(rng.integers(1, 12)):
+        x, y = (str(v) for v in rng.choice(list(values), 2))
+        op = rng.choice(["Add", "Sub", "Mul", "Transpose", "Identity"] if len(shape) == 2 else ["Add", "Sub", "Mul", "Identity"])
+        operands = [x, y] if op in ("Add", "Sub", "Mul") else [x]
+        lines.append(f"%v{i} = onnx.{op}({', '.join('%' + o for o in operands)}) : ({', '.join([kind] * len(operands))}) -> {kind}")
+        values[f"v{i}"] = {"Add": lambda: values[x] + values[y], "Sub": lambda: values[x] - values[y], "Mul": lambda: values[x] * values[y],
+                           "Transpose": lambda: values[x].T, "Identity": lambda: values[x]}[op]()
+    after, results, returned, types = dict(arguments), {}, [], []
+    for i in range(count):
+        if rng.random() < 0.7:
+            value = str(rng.choice(list(values)))
+            returned.append(value), types.append(f'{kind} {{train.alias = {i} : i64, train.role = "parameter"}}')
+            after[f"a{i}"] = values[value]
+    for i in range(rng.integers(0, 3)):
+        value = str(rng.choice(list(values)))
+        returned.append(value), types.append(f'{kind} {{onnx.name = "y{i}"}}')
+        results[f"y{i}"] = values[value]
+    order = rng.permutation(len(returned))
+    returned, types = [returned[i] for i in order], [types[i] for i in order]
+    parameters = ", ".join(f'%{n}: {kind} {{onnx.name = "{n}"}}' for n in arguments)
+    text = f"func.func @f({parameters}) -> ({', '.join(types)}) {{\n  " + "\n  ".join(lines)
+    text += f"\n  return {', '.join('%' + r for r in returned)}" + (f" : {', '.join([kind] * len(returned))}" if returned else "") + "\n}\n"
+    return text, arguments, after, results
+
+
+def test_results_over_arguments(tmp_path):
+    steps = {f"s{seed}": random_step(np.random.default_rng(seed)) for seed in range(250)}
+    for fuse in (True, False):
+        folder = tmp_path / str(fuse)
+        folder.mkdir()
+        library = cpu_code.compile_models({name: step[0] for name, step in steps.items()}, folder, fuse)
+        for name, (text, arguments, after, results) in steps.items():
+            state = {}
+            have = library.run(name, arguments, 2, state)
+            for output, want in results.items():
+                assert same(have[output], np.ascontiguousarray(want)) is None, f"{name}: {output}\n{text}"
+            for argument, want in after.items():
+                assert same(state[argument], np.ascontiguousarray(want)) is None, f"{name}: {argument}\n{text}\n{library.entries[name]['plan']}"
+
+
+def test_updates_are_in_place(tmp_path):
+    """A parameter's update needs no memory beside the parameter's."""
+    text = """func.func @f(%p: tensor<1000xf32> {onnx.name = "p"}, %m: tensor<1000xf32> {onnx.name = "m"}, %g: tensor<1000xf32> {onnx.name = "g"})
+        -> (tensor<1000xf32> {train.alias = 0 : i64}, tensor<1000xf32> {train.alias = 1 : i64}) {
+      %0 = onnx.Add(%m, %g) : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
+      %1 = onnx.Sub(%p, %0) : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
+      return %1, %0 : tensor<1000xf32>, tensor<1000xf32>
+    }"""
+    library = cpu_code.compile_models({"update": text}, tmp_path)
+    entry = library.entries["update"]
+    assert entry["workspace"] == 0 and "1 groups, 1 calls of 1 kernels" in entry["plan"] and "copies" not in entry["plan"]
+
+
+@pytest.mark.parametrize("body, message", [
+    ("%0 = onnx.Det(%x) {onnx.name = \"d\"} : (tensor<4x4xf32>) -> tensor<f32>", "cannot compile onnx.Det 'd' for the CPU: it has no kernel"),
+    ("%0 = onnx.NonZero(%x) {onnx.name = \"n\"} : (tensor<4x4xf32>) -> tensor<2x?xi64>", "cannot compile onnx.NonZero 'n': it has a value of type 'tensor<2x?xi64>'"),
+    ("%0 = onnx.Pad(%x, %p) {onnx.name = \"p\"} : (tensor<4x4xf32>, tensor<4xi64>) -> tensor<6x6xf32>", "its pads must be constant")])
+def test_what_has_no_kernel(tmp_path, body, message):
+    kind = body.rsplit("-> ")[-1]
+    path = tmp_path / "m.mlir"
+    path.write_text(f'func.func @f(%x: tensor<4x4xf32> {{onnx.name = "x"}}, %p: tensor<4xi64> {{onnx.name = "p"}}) -> ({kind} {{onnx.name = "y"}}) {{\n{body}\nreturn %0 : {kind}\n}}')
+    run = cpu_code.run_process([cpu_code.program(), tmp_path, path])
+    assert run.code == 1 and message in run.stderr, run.describe()

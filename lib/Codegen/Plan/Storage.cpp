@@ -163,6 +163,9 @@ void StorageMap::shareDyingInputs() {
               !readsInPlace(group, output, operand))
             continue;
           storageOf[output] = other;
+          for (Copy &copy : copies)
+            if (copy.from == own)
+              copy.from = other;
           lastUse[other] = lastUse[own];
           fixed[other] = fixed[other] || fixed[own];
         }
