@@ -24,6 +24,8 @@ void amp::buildLowerToPrimitivesPipeline(OpPassManager &pm) {
   function.addPass(onnx::createDecomposeOnnxPass());
   // What forward and backward both compute is computed once.
   function.addPass(createCanonicalizerPass());
+  // Weights that are stored the other way round, before their casts are shared.
+  function.addPass(train::createFoldTransposesPass());
   function.addPass(createCSEPass());
 }
 

@@ -150,6 +150,28 @@ def FinalizeStepPass : Pass<"train-finalize-step", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FoldTransposesPass : Pass<"train-fold-transposes", "::mlir::func::FuncOp"> {
+  let summary = "Let matrix products read and write transposed matrices";
+  let description = [{
+    A Transpose of the last two dimensions before a `train.matmul` becomes its
+    `transA` or `transB`, one behind it swaps its operands, through a cast in
+    either case. Exporters transpose every weight of a linear layer, and its
+    gradient back: reading it the other way costs a product nothing.
+
+    ```mlir
+    %0 = onnx.Transpose(%w) {perm = array<i64: 1, 0>} : (tensor<3x4xf32>) -> tensor<4x3xf32>
+    %1 = amp.cast %0 : tensor<4x3xf32> to tensor<4x3xf16>
+    %2 = train.matmul %x, %1 : (tensor<8x4xf16>, tensor<4x3xf16>) -> tensor<8x3xf16>
+    ```
+    becomes
+    ```mlir
+    %0 = amp.cast %w : tensor<3x4xf32> to tensor<3x4xf16>
+    %1 = train.matmul %x, %0 {transB} : (tensor<8x4xf16>, tensor<3x4xf16>) -> tensor<8x3xf16>
+    ```
+  }];
+  let dependentDialects = ["::amp::AmpDialect", "::amp::train::TrainDialect"];
+}
+
 def LiftParametersPass : Pass<"train-lift-parameters", "::mlir::func::FuncOp"> {
   let summary = "Make trainable initializers arguments of the function";
   let description = [{
