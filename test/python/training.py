@@ -36,16 +36,23 @@ def _optimizer(config, parameters):
     return names[kind](parameters, **keys)
 
 
+def _wide(logits):
+    return logits if logits.dtype == torch.float64 else logits.float()
+
+
 def _loss(config, logits, labels):
     (kind, _), = config["loss"].items()
     if kind == "softmax_cross_entropy":
-        return F.cross_entropy(logits.float(), labels)
+        return F.cross_entropy(_wide(logits), labels)
     assert kind == "bce_with_logits"
-    return F.binary_cross_entropy_with_logits(logits.float(), labels)
+    return F.binary_cross_entropy_with_logits(_wide(logits), labels.to(_wide(logits).dtype))
 
 
 def train_torch(module, config, batches, dtype):
-    """One record a step, with the keys of amp-run's log."""
+    """One record a step, with the keys of amp-run's log. `dtype` f64 trains in double precision."""
+    if dtype == "f64":
+        module.double()
+        batches = [({k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in inputs.items()}, labels) for inputs, labels in batches]
     torch.set_num_threads(1)
     module.train()
     optimizer = _optimizer(config, module.parameters())
@@ -57,7 +64,7 @@ def train_torch(module, config, batches, dtype):
         losses = []
         optimizer.zero_grad()
         for inputs, labels in batches[first:first + parts]:
-            with torch.autocast("cpu", DTYPES[dtype], enabled=dtype != "f32"):
+            with torch.autocast("cpu", DTYPES.get(dtype, torch.bfloat16), enabled=dtype in ("f16", "bf16")):
                 logits = module(*(torch.from_numpy(v) for v in inputs.values()))
             loss = _loss(config, logits, torch.from_numpy(labels))
             losses.append(loss.item())
