@@ -81,14 +81,14 @@ class Library:
         return {output: view.copy() for output, (view, _) in outputs.items()}
 
 
-def compile_models(models, folder, fuse=True):
+def compile_models(models, folder, fuse=True, cpu="native"):
     """`models`: ModelProto, or the text of an MLIR module, by name."""
     paths = []
     for name, model in models.items():
         path = folder / f"{name}.{'mlir' if isinstance(model, str) else 'onnx'}"
         path.write_text(model) if isinstance(model, str) else onnx.save(model, path)
         paths.append(path)
-    command = [program()] + ([] if fuse else ["--no-fuse"]) + [folder, *paths]
+    command = [program(), f"--cpu={cpu}"] + ([] if fuse else ["--no-fuse"]) + [folder, *paths]
     run = run_process(command, timeout=600)
     assert run.ok, run.describe()
     return Library(folder)

@@ -622,6 +622,33 @@ def test_fusion_changes_no_bit(tmp_path):
     assert calls[0] < 0.6 * calls[1], calls
 
 
+def test_processors_agree(tmp_path):
+    """AVX2 code gives the bits of what this machine has."""
+    cases = Cases()
+    for seed in range(60):
+        rng = np.random.default_rng(500 + seed)
+        nodes, feeds, outputs, constants = random_graph(rng, [F32, F16, BF16][seed % 3])
+        if nodes:
+            cases.add(f"g{seed}", nodes, feeds, outputs, constants, expected={})
+    x = grid(-90, 90, 1501)
+    for op in FUNCTIONS:
+        cases.add(op, unary(op), {"x": x}, {"y": F32}, expected={})
+    for dtype, (source, target) in itertools.product([F16, BF16], ((0, 1), (1, 0))):
+        every = np.arange(65536, dtype=np.uint16).view(dtype)
+        types = [dtype, F32]
+        cases.add(f"Cast_{dtype.name}_{source}", unary("Cast", to=onnx_type(types[target])), {"x": every.astype(types[source])}, {"y": types[target]}, expected={})
+    for name in ("native", "avx2"):
+        (tmp_path / name).mkdir()
+    native = cases.run(tmp_path / "native")
+    other = cpu_code.compile_models(cases.models, tmp_path / "avx2", cpu="x86-64-v3")
+    for name in cases.models:
+        a, b = native.run(name, cases.feeds[name]), other.run(name, cases.feeds[name])
+        for output in a:
+            x, y = (v[output].view(f"u{v[output].dtype.itemsize}") for v in (a, b))
+            nans = np.isnan(a[output].astype(np.float32)) & np.isnan(b[output].astype(np.float32))
+            assert ((x == y) | nans).all(), f"{name}: {output}"
+
+
 def test_fused_graphs(tmp_path):
     """The same graphs against the reference: float64 sums would differ, so what is compared is close, not equal."""
     cases = Cases()

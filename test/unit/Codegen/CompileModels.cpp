@@ -67,13 +67,14 @@ compileModel(StringRef path, cpu::KernelModule &kernels,
   return cpu::generateEntry(function, kernels, options);
 }
 
-static int compile(StringRef out, ArrayRef<char *> models, bool fuse) {
+static int compile(StringRef out, ArrayRef<char *> models, bool fuse,
+                   StringRef processor) {
   DialectRegistry registry;
   registerAllDialects(registry);
   cpu::registerBackend(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  auto target = cpu::CpuTarget::get("native");
+  auto target = cpu::CpuTarget::get(processor);
   if (!target) {
     llvm::errs() << toString(target.takeError()) << '\n';
     return 1;
@@ -117,13 +118,23 @@ static int compile(StringRef out, ArrayRef<char *> models, bool fuse) {
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3) {
-    llvm::errs() << "usage: amp-compile-models [--no-fuse] OUT model.onnx...\n";
+  bool fuse = true;
+  StringRef processor = "native";
+  SmallVector<char *> arguments;
+  for (char *given : ArrayRef(argv + 1, argc - 1)) {
+    StringRef argument = given;
+    if (argument == "--no-fuse")
+      fuse = false;
+    else if (argument.consume_front("--cpu="))
+      processor = argument;
+    else
+      arguments.push_back(given);
+  }
+  if (arguments.size() < 2) {
+    llvm::errs() << "usage: amp-compile-models [--no-fuse] [--cpu=NAME] OUT "
+                    "model.onnx|model.mlir...\n";
     return 2;
   }
-  ArrayRef<char *> arguments(argv + 1, argc - 1);
-  bool fuse = StringRef(arguments.front()) != "--no-fuse";
-  if (!fuse)
-    arguments = arguments.drop_front();
-  return compile(arguments.front(), arguments.drop_front(), fuse);
+  return compile(arguments.front(), ArrayRef(arguments).drop_front(), fuse,
+                 processor);
 }
