@@ -6,6 +6,7 @@
 
 #include "Graphs.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.AB.h"
+#include "amp/Dialect/Onnx/IR/OnnxOps.R.h"
 #include "amp/Dialect/Onnx/Transforms/Passes.h"
 #include "amp/Dialect/Train/IR/TrainDialect.h"
 #include "amp/Pipelines/Autocast.h"
@@ -99,6 +100,23 @@ FailureOr<Graphs> buildTraining(OwningOpRef<ModuleOp> model,
   return std::move(graphs);
 }
 
+/// Inputs with a default are weights of files that list all of them as inputs.
+void liftDefaults(func::FuncOp function) {
+  Builder builder(function.getContext());
+  StringRef key = onnx::OnnxDialect::getDefaultAttrName();
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto value = function.getArgAttrOfType<ElementsAttr>(i, key);
+    if (!value)
+      continue;
+    bool isFloat = isa<FloatType>(value.getElementType());
+    function.removeArgAttr(i, builder.getStringAttr(key));
+    function.setArgAttr(i, train::TrainDialect::getInitAttrName(), value);
+    function.setArgAttr(
+        i, train::TrainDialect::getRoleAttrName(),
+        builder.getStringAttr(isFloat ? "parameter" : "buffer"));
+  }
+}
+
 /// Says what arguments and results are, where nobody has said it.
 void setInferenceRoles(func::FuncOp function) {
   StringRef key = train::TrainDialect::getRoleAttrName();
@@ -120,16 +138,29 @@ bool isStatistic(Value value) {
   });
 }
 
+/// Whether some user computes with `value`, as opposed to taking a shape, scale
+/// factors or bounds from it.
+bool isWeight(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() == 0 ||
+      !isa<Float16Type, BFloat16Type, Float32Type>(type.getElementType()) ||
+      onnx::getValueName(value).empty())
+    return false;
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    if (isa<onnx::ResizeOp>(use.getOwner()))
+      return use.getOperandNumber() == 0;
+    auto rule = dyn_cast<train::DifferentiableOpInterface>(use.getOwner());
+    return !rule || rule.carriesGradient(use.getOperandNumber());
+  });
+}
+
 /// Weights are state with the model's names, so that others can be loaded.
 void liftWeights(func::FuncOp function) {
   Builder builder(function.getContext());
   SmallVector<onnx::InitializerOp> weights;
-  for (auto op : function.getOps<onnx::InitializerOp>()) {
-    Type element = onnx::getTensorElementType(op.getResult().getType());
-    if (isa_and_nonnull<Float16Type, BFloat16Type, Float32Type>(element) &&
-        !onnx::getValueName(op.getResult()).empty())
+  for (auto op : function.getOps<onnx::InitializerOp>())
+    if (isWeight(op.getResult()) || isStatistic(op.getResult()))
       weights.push_back(op);
-  }
   for (onnx::InitializerOp op : weights) {
     Value value = op.getResult();
     auto set = [&](StringRef key, Attribute attribute) {
@@ -163,6 +194,7 @@ FailureOr<Graphs> buildInference(OwningOpRef<ModuleOp> model,
   if (failed(run(*model, fill)))
     return failure();
   for (func::FuncOp function : model->getOps<func::FuncOp>()) {
+    liftDefaults(function);
     liftWeights(function);
     setInferenceRoles(function);
   }

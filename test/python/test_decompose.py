@@ -11,7 +11,7 @@ from harness import amp_opt
 
 #: Operators that `--decompose-onnx` replaces, with the inputs that must be constant (they set axes, shapes or modes).
 OPERATORS = {
-    "Attention": (), "DepthToSpace": (), "Einsum": (), "EyeLike": (), "GRU": (4,), "LRN": (), "LSTM": (4,), "RNN": (4,),
+    "Attention": (), "DepthToSpace": (), "Einsum": (), "EyeLike": (), "GRU": (4,), "LRN": (), "LSTM": (4,), "Pad": (1, 3), "RNN": (4,),
     "Resize": (1, 2, 3), "RotaryEmbedding": (), "SpaceToDepth": (), "Shape": (), "Size": (),
     "BatchNormalization": (), "CastLike": (), "Celu": (), "Clip": (), "Elu": (), "Gelu": (), "Gemm": (),
     "GlobalAveragePool": (), "GlobalMaxPool": (), "GroupNormalization": (), "HardSigmoid": (), "HardSwish": (), "Hardmax": (),
@@ -25,7 +25,7 @@ OPERATORS = {
 TYPES = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64,
          TensorProto.BOOL}
 #: Operators on integers that are left alone, or are one of several primitives they become.
-MAY_STAY = {"Max", "Min", "MatMul"}
+MAY_STAY = {"Max", "Min", "MatMul", "Pad"}
 NODE_TESTS = Path(onnx.__file__).parent / "backend/test/data/node"
 
 

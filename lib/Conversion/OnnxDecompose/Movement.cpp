@@ -6,6 +6,7 @@
 
 #include "Decomposition.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.DEF.h"
+#include "amp/Dialect/Onnx/IR/OnnxOps.OPQ.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.STUVWXYZ.h"
 
 using namespace mlir;
@@ -62,6 +63,53 @@ LogicalResult decomposeEyeLike(EyeLikeOp op, Decomposition &d) {
   return success();
 }
 
+/// Where output element `i` of an axis of `size` elements comes from, `before`
+/// elements having been added in front.
+int64_t getPadSource(StringRef mode, int64_t i, int64_t before, int64_t size) {
+  int64_t position = i - before;
+  if (mode == "edge")
+    return std::clamp<int64_t>(position, 0, size - 1);
+  // Periodic: of the axis itself, or of it there and back.
+  int64_t period = mode == "wrap" ? size : std::max<int64_t>(2 * size - 2, 1);
+  position = ((position % period) + period) % period;
+  return position < size ? position : period - position;
+}
+
+/// Constant padding is a primitive; the other modes take elements by index.
+LogicalResult decomposePad(PadOp op, Decomposition &d) {
+  StringRef mode = op.getMode();
+  if (mode == "constant")
+    return success();
+  Value value = d.input(0);
+  int64_t rank = getStaticShape(value).size();
+  FailureOr<SmallVector<int64_t>> pads = d.constantInts(1);
+  if (failed(pads))
+    return failure();
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (d.input(3)) {
+    FailureOr<SmallVector<int64_t>> given = d.constantInts(3);
+    if (failed(given))
+      return failure();
+    axes = *given;
+  }
+  for (auto [index, axis] : llvm::enumerate(axes)) {
+    FailureOr<int64_t> fromFront = d.axisOf(axis, rank);
+    if (failed(fromFront))
+      return failure();
+    int64_t size = getStaticShape(value)[*fromFront];
+    int64_t before = (*pads)[index], after = (*pads)[axes.size() + index];
+    if ((before == 0 && after == 0) || size == 0)
+      continue;
+    SmallVector<int64_t> sources;
+    for (int64_t i = 0; i < before + size + after; ++i)
+      sources.push_back(getPadSource(mode, i, before, size));
+    value = d.create("Gather", {value, d.ints(sources)},
+                     d.attr("axis", *fromFront));
+  }
+  d.set(0, value);
+  return success();
+}
+
 /// The sizes of a static shape are constants, however many there are.
 LogicalResult decomposeShape(ShapeOp op, Decomposition &d) {
   ArrayRef<int64_t> shape = getStaticShape(d.input(0));
@@ -86,6 +134,7 @@ LogicalResult decomposeSize(SizeOp, Decomposition &d) {
 void amp::onnx::addMovementRules(RuleTable &table) {
   table.add(decomposeDepthToSpace);
   table.add(decomposeEyeLike);
+  table.add(decomposePad);
   table.add(decomposeShape);
   table.add(decomposeSize);
   table.add(decomposeSpaceToDepth);
