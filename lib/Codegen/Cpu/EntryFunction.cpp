@@ -63,6 +63,8 @@ LLVM::LLVMFuncOp EntryPrinter::getTask(func::FuncOp kernel) {
       LLVM::LLVMVoidType::get(b.getContext()), {pointer, i64, i64});
   auto task =
       LLVM::LLVMFuncOp::create(b, symbol, type, LLVM::Linkage::Internal);
+  // Row buffers of many kernels must not add up on the entry's stack.
+  task.setNoInline(true);
   Block *block = task.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   SmallVector<Value> arguments;
