@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import helper
@@ -18,6 +19,7 @@ from onnx.reference.op_run import OpRun
 from harness import amp_opt_path
 
 OPSET = 24
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def erf(x):
@@ -93,7 +95,7 @@ class Case:
 
     def with_type(self, dtype):
         """The case with float operands rounded to `dtype` and kept there."""
-        operands = [v.astype(dtype) if v is not None and v.dtype.kind == "f" else v for v in self.operands]
+        operands = [v.astype(dtype) if v is not None and (v.dtype.kind == "f" or v.dtype == BFLOAT16) else v for v in self.operands]
         return Case(self.name, self.op, operands, self.attributes, self.outputs, self.wrt, self.constant, self.smooth, None, None,
                     self.cotangents, self.only)
 
