@@ -20,13 +20,14 @@ OPSET = 26
 @dataclass
 class Case:
     """`nodes` compute `outputs` from `inputs`; `wrt` names the inputs to differentiate by (default: all floats). `constants` are
-    initializers."""
+    initializers. `fixed` names those whose type is not that of the case."""
     name: str
     nodes: list
     inputs: dict
     outputs: list
     wrt: list = None
     constants: dict = field(default_factory=dict)
+    fixed: tuple = ()
 
     def __post_init__(self):
         if self.wrt is None:
@@ -54,13 +55,14 @@ def run_reference(model, feeds):
     return dict(zip([output.name for output in model.graph.output], results))
 
 
-def _cast(values, dtype):
-    return {name: value.astype(dtype) if is_float(value) else value for name, value in values.items()}
+def _cast(values, dtype, through, fixed=()):
+    return {name: value.astype(through).astype(dtype) if is_float(value) and name not in fixed else value for name, value in values.items()}
 
 
-def build_model(case, dtype=np.float64, seed=0):
-    """The case's graph, with the loss as its last output, and the feeds, all floats as `dtype`."""
-    inputs, constants = _cast(case.inputs, dtype), _cast(case.constants, dtype)
+def build_model(case, dtype=np.float64, seed=0, through=None):
+    """The case's graph, with the loss as its last output, and the feeds, all floats as `dtype`, rounded to `through` before."""
+    through = through or dtype
+    inputs, constants = _cast(case.inputs, dtype, through), _cast(case.constants, dtype, through, case.fixed)
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     graph = helper.make_graph(
         case.nodes, "case",
@@ -74,7 +76,7 @@ def build_model(case, dtype=np.float64, seed=0):
     parts = []
     for output in case.outputs:
         size = forward[output].size
-        weights = random.standard_normal((size, 1)).astype(dtype)
+        weights = random.standard_normal((size, 1)).astype(through).astype(dtype)
         graph_constants = {f"{output}.weights": weights, f"{output}.row": np.array([1, size]), "scalar": np.array([], np.int64)}
         known = {tensor.name for tensor in model.graph.initializer}
         model.graph.initializer.extend(
@@ -105,23 +107,23 @@ def differentiate(model, wrt, options=()):
         return onnx.load(target)
 
 
-def gradients(case, dtype=np.float64, engine=run_reference, seed=0):
+def gradients(case, dtype=np.float64, engine=run_reference, seed=0, through=None):
     """Gradients by the names of the inputs, with everything in `dtype`."""
-    model, feeds = build_model(case, dtype, seed)
+    model, feeds = build_model(case, dtype, seed, through)
     results = engine(differentiate(model, case.wrt), feeds)
     return {name: results[f"grad.{name}"] for name in case.wrt}
 
 
-def check_against_differences(case, step=1e-5, tolerance=1e-6, seed=0, directions=2):
+def check_against_differences(case, step=1e-5, tolerance=1e-6, seed=0, directions=2, dtype=np.float64):
     """<gradient, direction> against (loss(x + h) - loss(x - h)) / 2h for each input alone."""
-    model, feeds = build_model(case, np.float64, seed)
+    model, feeds = build_model(case, dtype, seed)
     results = run_reference(differentiate(model, case.wrt), feeds)
     random = np.random.default_rng(seed + 1)
     for name in case.wrt:
         gradient = results[f"grad.{name}"]
-        assert gradient.shape == feeds[name].shape and gradient.dtype == np.float64, (name, gradient.shape, gradient.dtype)
+        assert gradient.shape == feeds[name].shape and gradient.dtype == dtype, (name, gradient.shape, gradient.dtype)
         for _ in range(directions):
-            direction = random.standard_normal(feeds[name].shape)
+            direction = random.standard_normal(feeds[name].shape).astype(dtype)
             losses = [float(run_reference(model, {**feeds, name: feeds[name] + sign * step * direction})["loss"])
                       for sign in (1, -1)]
             expected, found = (losses[0] - losses[1]) / (2 * step), float((gradient * direction).sum())
@@ -129,8 +131,8 @@ def check_against_differences(case, step=1e-5, tolerance=1e-6, seed=0, direction
             assert abs(found - expected) <= tolerance * scale, f"{case}: d/d{name} is {found}, differences give {expected}"
 
 
-def cotangents(case, seed=0):
-    """The float64 cotangent of each output, flat, as `build_model` draws it."""
-    model, _ = build_model(case, np.float64, seed)
+def cotangents(case, dtype=np.float64, seed=0):
+    """The cotangent of each output, flat, as `build_model` draws it."""
+    model, _ = build_model(case, dtype, seed)
     return {tensor.name.removesuffix(".weights"): numpy_helper.to_array(tensor)
             for tensor in model.graph.initializer if tensor.name.endswith(".weights")}

@@ -93,7 +93,7 @@ class GroupNormalization(OpRun):
         centered = groups - groups.mean(-1, keepdims=True)
         y = (centered / np.sqrt((centered ** 2).mean(-1, keepdims=True) + epsilon)).reshape(x.shape)
         shape = (-1, *[1] * (x.ndim - 2))
-        return (y * scale.reshape(shape) + bias.reshape(shape),)
+        return ((y * scale.reshape(shape) + bias.reshape(shape)).astype(x.dtype),)
 
 
 class LpNormalization(OpRun):

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from gradients import Case, check_against_differences, node
+from gradients import Case, check_against_differences, gradients, node
 
 random = np.random.default_rng(11)
 
@@ -211,9 +211,105 @@ RECURRENT += [
 # Two activations, one a direction.
 RECURRENT.append(recurrent("bidirectional-relu", "RNN", direction="bidirectional", activations=["Relu", "Relu"]))
 
-CASES = RECURRENT + CONVOLUTIONS + POOLS + NORMS + SOFTMAX + LOSSES
+def attention(name, heads=2, key_heads=2, queries=3, keys=4, size=2, value_size=3, mask=None, past=0, flat=False, lengths=None,
+              outputs="y", **attributes):
+    batch = 2
+    inputs = {"q": normal(batch, heads, queries, size), "k": normal(batch, key_heads, keys, size),
+              "v": normal(batch, key_heads, keys, value_size)}
+    if flat:
+        inputs = {key: value.swapaxes(1, 2).reshape(batch, value.shape[2], -1) for key, value in inputs.items()}
+        attributes |= {"q_num_heads": heads, "kv_num_heads": key_heads}
+    if mask is not None:
+        inputs["mask"] = mask
+    if past:
+        inputs |= {"past_k": normal(batch, key_heads, past, size), "past_v": normal(batch, key_heads, past, value_size)}
+    if lengths:
+        inputs["lengths"] = np.array(lengths)
+    slots = [key if key in inputs else "-" for key in ("q", "k", "v", "mask", "past_k", "past_v", "lengths")]
+    while slots[-1] == "-":
+        slots.pop()
+    return Case(f"Attention-{name}", [node("Attention", " ".join(slots), outputs, **attributes)], inputs,
+                [output for output in outputs.split() if output != "-"])
+
+
+SEEN = np.array([[1, 0, 1, 1], [0, 1, 0, 0], [1, 1, 1, 1]], bool)
+ATTENTION = [
+    attention("plain"), attention("flat", flat=True), attention("scale", scale=0.3), attention("softcap", softcap=0.7),
+    attention("causal", queries=4, is_causal=1), attention("causal-wide", queries=2, keys=5, is_causal=1),
+    attention("grouped", heads=6, key_heads=2), attention("one-key-head", heads=4, key_heads=1, flat=True),
+    attention("mask-bool", mask=SEEN), attention("mask", mask=normal(3, 4)), attention("mask-per-head", mask=normal(2, 2, 3, 4)),
+    attention("mask-of-batches", mask=normal(2, 1, 3, 4)), attention("mask-causal-grouped", heads=4, mask=normal(1, 4, 3, 4), is_causal=1),
+    attention("softcap-mask-grouped", heads=4, key_heads=2, mask=normal(3, 4), softcap=1.5, scale=0.9),
+    attention("past", past=2, outputs="y present_k present_v"), attention("past-causal", queries=4, past=3, is_causal=1, outputs="y pk pv"),
+    attention("past-flat-grouped", heads=4, past=2, flat=True, outputs="y pk pv"), attention("one-query", queries=1, keys=1),
+]
+
+
+def rotary(name, shape, tables, ids=None, **attributes):
+    angles = random.random(tables)
+    constants = {"cos": np.cos(angles), "sin": np.sin(angles)}
+    if ids is not None:
+        constants["ids"] = ids
+    return Case(f"RotaryEmbedding-{name}", [node("RotaryEmbedding", "x cos sin" + " ids" * (ids is not None), **attributes)],
+                {"x": normal(*shape)}, ["y"], constants=constants)
+
+
+IDS = np.array([[0, 1, 2], [3, 1, 0]])
+ROTARY = [
+    rotary("4d", (2, 2, 3, 4), (2, 3, 2)), rotary("4d-ids", (2, 2, 3, 4), (5, 2), IDS),
+    rotary("interleaved", (2, 2, 3, 4), (5, 2), IDS, interleaved=1), rotary("3d", (2, 3, 8), (5, 2), IDS, num_heads=2),
+    rotary("partial", (2, 2, 3, 6), (5, 2), IDS, rotary_embedding_dim=4),
+]
+
+
+def resize(name, shape, target, by="sizes", **attributes):
+    constants = {by: np.array(target, np.int64 if by == "sizes" else np.float32)}
+    return Case(f"Resize-{name}", [node("Resize", "x - - sizes" if by == "sizes" else "x - scales", **attributes)], {"x": normal(*shape)},
+                ["y"], constants=constants, fixed=("scales",))
+
+
+RESIZES = [
+    resize("nearest-twice", (1, 2, 3, 4), (1, 2, 6, 8)), resize("nearest-scales", (1, 2, 3, 4), (1, 1, 2, 3), by="scales"),
+    resize("nearest-asymmetric", (1, 2, 3, 4), (1, 2, 6, 8), coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
+    resize("nearest-odd", (1, 1, 5, 4), (1, 1, 7, 3)), resize("linear", (1, 2, 3, 4), (1, 2, 7, 6), mode="linear"),
+    resize("linear-smaller", (1, 1, 7, 8), (1, 1, 3, 5), mode="linear"),
+    resize("linear-corners", (1, 2, 3, 4), (1, 2, 6, 9), mode="linear", coordinate_transformation_mode="align_corners"),
+    resize("linear-torch", (2, 1, 5), (2, 1, 8), mode="linear", coordinate_transformation_mode="pytorch_half_pixel"),
+    resize("linear-antialias", (1, 1, 8, 9), (1, 1, 3, 4), mode="linear", antialias=1),
+    resize("cubic", (1, 1, 5, 6), (1, 1, 8, 9), mode="cubic"),
+    resize("cubic-exclude-outside", (1, 1, 5, 6), (1, 1, 8, 4), mode="cubic", exclude_outside=1, cubic_coeff_a=-0.5),
+    resize("axes", (2, 3, 4), (6,), axes=[1], mode="linear"),
+]
+BLOCKS = [Case(f"DepthToSpace-{mode}", [node("DepthToSpace", "x", blocksize=2, mode=mode)], {"x": normal(2, 8, 3, 2)}, ["y"])
+          for mode in ("DCR", "CRD")]
+BLOCKS.append(Case("SpaceToDepth", [node("SpaceToDepth", "x", blocksize=3)], {"x": normal(2, 2, 6, 3)}, ["y"]))
+
+CASES = ATTENTION + RESIZES + BLOCKS + RECURRENT + CONVOLUTIONS + POOLS + NORMS + SOFTMAX + LOSSES
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_differences(case):
     check_against_differences(case)
+
+
+@pytest.mark.parametrize("case", ROTARY, ids=str)
+def test_rotary_embedding(case):
+    """The operator knows no float64; it is linear, so float32 and a large step will do."""
+    check_against_differences(case, step=1.0, tolerance=1e-5, dtype=np.float32)
+
+
+#: Hidden states are rounded in each step of these, and gates several times; the others round what they read and what they give.
+STEPS = {"LSTM", "GRU", "RNN"}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_half(case):
+    """f16 gradients against float64 ones of the same rounded inputs, relative to the largest element: everything between is float32,
+    so what is left are the roundings of results that backward reads (Softmax's, times a cotangent that may be larger than the
+    gradient), and of the gradients."""
+    found, expected = gradients(case, np.float16), gradients(case, np.float64, through=np.float16)
+    bound = 2.0 ** (-7 if case.nodes[0].op_type in STEPS else -8)
+    for name in case.wrt:
+        assert found[name].dtype == np.float16
+        error = np.abs(found[name].astype(float) - expected[name]).max()
+        assert error <= bound * np.abs(expected[name]).max() + 1e-6, f"{case} d/d{name} is {error} off"

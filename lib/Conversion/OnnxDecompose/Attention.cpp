@@ -47,6 +47,7 @@ private:
   Value getScores();
   Value addMask(Value scores);
   Value applyMask(Value scores);
+  Value softmaxOfMasked(Value scores);
   Value getOutput(Value probabilities);
   /// Splits the query heads by the key head they share.
   Value groupHeads(Value value) {
@@ -143,6 +144,17 @@ Value AttentionBuilder::applyMask(Value scores) {
   return scores;
 }
 
+/// A query without any key attends to nothing: 0, not NaN.
+Value AttentionBuilder::softmaxOfMasked(Value scores) {
+  Value largest = d.reduce("ReduceMax", scores, {3});
+  Value isEmpty =
+      d.create("Equal", {largest, d.scalarLike(-infinity, scores)});
+  largest = d.where(isEmpty, d.scalarLike(0, scores), largest);
+  Value exponential = d.unary("Exp", d.sub(scores, largest));
+  Value sum = d.reduceSum(exponential, {3});
+  return d.div(exponential, d.where(isEmpty, d.scalarLike(1, sum), sum));
+}
+
 Value AttentionBuilder::getOutput(Value probabilities) {
   Value narrow = d.cast(probabilities, getElementType(value));
   SmallVector<int64_t> shape(getStaticShape(query));
@@ -168,7 +180,8 @@ LogicalResult AttentionBuilder::build() {
         d.scale(d.unary("Tanh", d.div(scores, d.scalarLike(cap, scores))), cap);
   stages[1] = scores;
   stages[2] = scores = applyMask(scores);
-  stages[3] = d.softmax(scores, 3);
+  bool isMasked = d.input(3) || op.getIsCausal() || d.input(6);
+  stages[3] = isMasked ? softmaxOfMasked(scores) : d.softmax(scores, 3);
   d.set(0, getOutput(stages[3]));
   d.set(1, key);
   d.set(2, value);

@@ -45,6 +45,7 @@ LogicalResult DecomposeTrainPass::checkNothingLeft() {
 
 void DecomposeTrainPass::runOnOperation() {
   RewritePatternSet patterns(&getContext());
+  populateAttentionPatterns(patterns);
   populateLossPatterns(patterns);
   populateNormalizationPatterns(patterns);
   populateOptimizerPatterns(patterns);

@@ -12,6 +12,8 @@
 
 namespace amp::train {
 
+/// train.attention_gradient
+void populateAttentionPatterns(mlir::RewritePatternSet &patterns);
 /// Losses: softmax cross entropy, negative log likelihood.
 void populateLossPatterns(mlir::RewritePatternSet &patterns);
 /// train.norm_gradient

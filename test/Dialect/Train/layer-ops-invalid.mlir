@@ -210,3 +210,51 @@ func.func @lstm_without_cell_gradient(%x: tensor<7x2x3xf32>, %w: tensor<16x3xf32
       : tensor<7x2x3xf32>, tensor<16x3xf32>, tensor<16x4xf32> -> tensor<16x3xf32>, tensor<16x4xf32>, tensor<32xf32>, tensor<2x4xf32>
   return
 }
+
+// -----
+
+func.func @attention_of_flat_heads(%q: tensor<1x5x8xf32>) {
+  // expected-error @below {{expects operands of four dimensions}}
+  %0:3 = train.attention_gradient %q, %q, %q, %q {scale = 0.5 : f32, softcap = 0.0 : f32} : tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_of_uneven_heads(%q: tensor<1x3x5x8xf32>, %k: tensor<1x2x5x8xf32>) {
+  // expected-error @below {{has operands that do not fit: query 'tensor<1x3x5x8xf32>', key 'tensor<1x2x5x8xf32>', value 'tensor<1x2x5x8xf32>'}}
+  %0:3 = train.attention_gradient %q, %k, %k, %q {scale = 0.5 : f32, softcap = 0.0 : f32} : tensor<1x3x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x3x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_gradient_of_another_shape(%q: tensor<1x2x5x8xf32>, %g: tensor<1x2x4x8xf32>) {
+  // expected-error @below {{expects a cotangent of shape (1, 2, 5, 8), but got 'tensor<1x2x4x8xf32>'}}
+  %0:3 = train.attention_gradient %q, %q, %q, %g {scale = 0.5 : f32, softcap = 0.0 : f32} : tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_mask_of_another_shape(%q: tensor<1x2x5x8xf32>, %m: tensor<4x5xi1>) {
+  // expected-error @below {{has a mask 'tensor<4x5xi1>' that does not broadcast to (1, 2, 5, 5)}}
+  %0:3 = train.attention_gradient %q, %q, %q, %q mask(%m : tensor<4x5xi1>) {scale = 0.5 : f32, softcap = 0.0 : f32} : tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_lengths_of_another_shape(%q: tensor<1x2x5x8xf32>, %l: tensor<2xi64>) {
+  // expected-error @below {{expects one length a batch, but got 'tensor<2xi64>'}}
+  %0:3 = train.attention_gradient %q, %q, %q, %q lengths(%l : tensor<2xi64>) {scale = 0.5 : f32, softcap = 0.0 : f32} : tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_mask_gradient_without_mask(%q: tensor<1x2x5x8xf32>) {
+  // expected-error @below {{expects the cotangent of the mask in the mask's type, but got 'tensor<5x5xf32>'}}
+  %0:4 = train.attention_gradient %q, %q, %q, %q {scale = 0.5 : f32, softcap = 0.0 : f32} : tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32> -> tensor<5x5xf32>
+  return
+}

@@ -73,3 +73,17 @@ func.func @recurrent_gradients(%x: tensor<7x2x3xf16>, %w: tensor<16x3xf16>, %r: 
       : tensor<7x2x3xf16>, tensor<4x3xf16>, tensor<4x4xf16> -> tensor<4x3xf32>, tensor<4x4xf32>, tensor<8xf32>, tensor<2x4xf16>
   return %0#0, %0#6, %1#1 : tensor<7x2x3xf16>, tensor<12xf32>, tensor<4x3xf32>
 }
+
+// CHECK-LABEL: func.func @attention_gradients(
+func.func @attention_gradients(%q: tensor<1x4x5x4xf16>, %k: tensor<1x2x6x4xf16>, %v: tensor<1x2x6x3xf16>, %g: tensor<1x4x5x3xf16>,
+                               %mask: tensor<5x4xf32>, %lengths: tensor<1xi64>) -> (tensor<1x4x5x4xf16>, tensor<1x2x6x3xf16>, tensor<5x4xf32>) {
+  // CHECK: train.attention_gradient %arg0, %arg1, %arg2, %arg3 mask(%arg4 : tensor<5x4xf32>) lengths(%arg5 : tensor<1xi64>)
+  // CHECK-SAME: {causal_offset = 1 : i64, {{.*}}} : tensor<1x4x5x4xf16>, tensor<1x2x6x4xf16>, tensor<1x2x6x3xf16>, tensor<1x4x5x3xf16> -> tensor<5x4xf32>
+  %0:4 = train.attention_gradient %q, %k, %v, %g mask(%mask : tensor<5x4xf32>) lengths(%lengths : tensor<1xi64>)
+      {scale = 0.5 : f32, softcap = 0.0 : f32, causal_offset = 1 : i64}
+      : tensor<1x4x5x4xf16>, tensor<1x2x6x4xf16>, tensor<1x2x6x3xf16>, tensor<1x4x5x3xf16> -> tensor<5x4xf32>
+  // CHECK: train.attention_gradient %arg0, %arg1, %arg2, %arg3 {scale
+  %1:3 = train.attention_gradient %q, %k, %v, %g {scale = 0.5 : f32, softcap = 0.0 : f32}
+      : tensor<1x4x5x4xf16>, tensor<1x2x6x4xf16>, tensor<1x2x6x3xf16>, tensor<1x4x5x3xf16>
+  return %0#0, %1#2, %0#3 : tensor<1x4x5x4xf16>, tensor<1x2x6x3xf16>, tensor<5x4xf32>
+}

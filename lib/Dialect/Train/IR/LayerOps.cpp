@@ -203,6 +203,45 @@ LogicalResult NegativeLogLikelihoodGradientOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionGradientOp::verify() {
+  ArrayRef<int64_t> q = getQuery().getType().getShape(),
+                    k = getKey().getType().getShape(),
+                    v = getValue().getType().getShape();
+  if (q.size() != 4 || k.size() != 4 || v.size() != 4)
+    return emitOpError() << "expects operands of four dimensions";
+  if (k[1] == 0 || q[1] % k[1] || q[0] != k[0] || q[3] != k[3] ||
+      k.take_front(3) != v.take_front(3))
+    return emitOpError() << "has operands that do not fit: query "
+                         << getQuery().getType() << ", key "
+                         << getKey().getType() << ", value "
+                         << getValue().getType();
+  SmallVector<int64_t> expected{q[0], q[1], q[2], v[3]};
+  if (getGradient().getType().getShape() != ArrayRef(expected))
+    return emitOpError() << "expects a cotangent of shape (" << expected
+                         << "), but got " << getGradient().getType();
+  if (getMask()) {
+    SmallVector<int64_t> mask(getMask().getType().getShape());
+    SmallVector<int64_t> scores{q[0], q[1], q[2], k[2]};
+    if (!mask.empty() && mask.back() < k[2])
+      mask.back() = k[2];
+    if (mask.empty() || !broadcastsTo(mask, scores))
+      return emitOpError() << "has a mask " << getMask().getType()
+                           << " that does not broadcast to (" << scores << ")";
+  }
+  if (getLengths() && getLengths().getType().getShape() != q.take_front(1))
+    return emitOpError() << "expects one length a batch, but got "
+                         << getLengths().getType();
+  if (getDmask() && (!getMask() || getMask().getType() != getDmask().getType()))
+    return emitOpError() << "expects the cotangent of the mask in the mask's "
+                            "type, but got "
+                         << getDmask().getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Recurrent layers
 //===----------------------------------------------------------------------===//
 

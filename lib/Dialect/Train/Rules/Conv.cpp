@@ -16,12 +16,10 @@ using namespace amp::train;
 
 namespace {
 
-/// `like`'s shape in the type its gradient as a weight has.
-RankedTensorType weightType(Vjp &vjp, Value like) {
-  Type element = onnx::getElementType(like);
-  return RankedTensorType::get(
-      onnx::getStaticShape(like),
-      element.isF64() ? element : Type(vjp.getBuilder().getF32Type()));
+/// The type that the weight, operand 1, gets its gradient in.
+RankedTensorType weightType(Vjp &vjp) {
+  return RankedTensorType::get(onnx::getStaticShape(vjp.operand(1)),
+                               vjp.getGradientType(1));
 }
 
 /// sum of g over everything but the channels
@@ -32,7 +30,8 @@ Value biasGradient(Vjp &vjp) {
   axes.front() = 0;
   for (size_t i = 1; i < axes.size(); ++i)
     axes[i] = i + 1;
-  return vjp.reduce("ReduceSum", g, axes, /*keepDims=*/false);
+  return vjp.cast(vjp.reduce("ReduceSum", g, axes, /*keepDims=*/false),
+                  vjp.getGradientType(2));
 }
 
 /// dX = conv_input_gradient(W, g), dW = conv_weight_gradient(X, g), dB = sum g
@@ -47,7 +46,7 @@ struct ConvRule : Rule<ConvRule, onnx::ConvOp> {
                      window.dilations, window.pads, op.getGroup()));
     if (vjp.needs(1))
       vjp.set(1, ConvWeightGradientOp::create(builder, vjp.getLoc(),
-                                              weightType(vjp, w), x, g,
+                                              weightType(vjp), x, g,
                                               window.strides, window.dilations,
                                               window.pads, op.getGroup()));
     if (vjp.needs(2))
@@ -92,7 +91,7 @@ struct ConvTransposeRule : Rule<ConvTransposeRule, onnx::ConvTransposeOp> {
                              vjp.attr("group", int64_t(op.getGroup()))}));
     if (vjp.needs(1))
       vjp.set(1, ConvWeightGradientOp::create(vjp.getBuilder(), vjp.getLoc(),
-                                              weightType(vjp, w), g, x,
+                                              weightType(vjp), g, x,
                                               window.strides, window.dilations,
                                               window.pads, op.getGroup()));
     return success();

@@ -17,6 +17,7 @@ void amp::train::registerGradientRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, AmpDialect *,
                             onnx::OnnxDialect *, TrainDialect *) {
     attachActivationRules(context);
+    attachAttentionRules(context);
     attachConvRules(context);
     attachEinsumRules(context);
     attachElementwiseRules(context);
@@ -32,6 +33,7 @@ void amp::train::registerGradientRules(DialectRegistry &registry) {
     attachScatterRules(context);
     attachSliceRules(context);
     attachSoftmaxRules(context);
+    attachSpatialRules(context);
     attachStopRules(context);
     attachUnaryRules(context);
   });

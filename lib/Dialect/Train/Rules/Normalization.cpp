@@ -58,8 +58,9 @@ LogicalResult setNormGradients(Vjp &vjp, const Norm &norm) {
         norm.axes, norm.epsilon, norm.centered);
     vjp.set(0, vjp.reshape(op.getDx(), onnx::getStaticShape(vjp.operand(0))));
     if (dscaleType)
-      vjp.set(
-          1, vjp.reshape(op.getDscale(), onnx::getStaticShape(vjp.operand(1))));
+      vjp.set(1, vjp.cast(vjp.reshape(op.getDscale(),
+                                      onnx::getStaticShape(vjp.operand(1))),
+                          vjp.getGradientType(1)));
   }
   return success();
 }
@@ -71,7 +72,8 @@ void setChannelBiasGradient(Vjp &vjp) {
   Value g = vjp.widen(vjp.cotangent(0));
   SmallVector<int64_t> axes = axesFrom(g, 2);
   axes.insert(axes.begin(), 0);
-  vjp.set(2, vjp.reduce("ReduceSum", g, axes, /*keepDims=*/false));
+  vjp.set(2, vjp.cast(vjp.reduce("ReduceSum", g, axes, /*keepDims=*/false),
+                      vjp.getGradientType(2)));
 }
 
 struct LayerNormalizationRule
@@ -79,8 +81,7 @@ struct LayerNormalizationRule
   LogicalResult build(onnx::LayerNormalizationOp op, Vjp &vjp) const {
     Value x = op.getX(), g = vjp.cotangentOf(op.getY());
     if (vjp.needs(2) && g)
-      vjp.set(2, vjp.unbroadcast(vjp.widen(g),
-                                 onnx::getStaticShape(vjp.operand(2))));
+      vjp.setSummed(2, vjp.widen(g));
     if (!g) // Only the statistics reach the loss.
       g = vjp.splat(0, cast<RankedTensorType>(x.getType()));
     int64_t axis = op.getAxis(), rank = onnx::getStaticShape(x).size();
@@ -172,8 +173,10 @@ struct BatchNormalizationRule
     Value centered = vjp.sub(vjp.cast(x, wide), channels(op.getInputMean()));
     SmallVector<int64_t> axes = axesFrom(x, 2);
     axes.insert(axes.begin(), 0);
-    vjp.set(1, vjp.reduce("ReduceSum", vjp.mul(g, vjp.mul(centered, invStd)),
-                          axes, /*keepDims=*/false));
+    Value dscale =
+        vjp.reduce("ReduceSum", vjp.mul(g, vjp.mul(centered, invStd)), axes,
+                   /*keepDims=*/false);
+    vjp.set(1, vjp.cast(dscale, vjp.getGradientType(1)));
     return success();
   }
 };

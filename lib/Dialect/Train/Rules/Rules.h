@@ -12,6 +12,7 @@
 namespace amp::train {
 
 void attachActivationRules(mlir::MLIRContext *context);
+void attachAttentionRules(mlir::MLIRContext *context);
 void attachConvRules(mlir::MLIRContext *context);
 void attachEinsumRules(mlir::MLIRContext *context);
 void attachElementwiseRules(mlir::MLIRContext *context);
@@ -27,6 +28,7 @@ void attachReductionRules(mlir::MLIRContext *context);
 void attachScatterRules(mlir::MLIRContext *context);
 void attachSliceRules(mlir::MLIRContext *context);
 void attachSoftmaxRules(mlir::MLIRContext *context);
+void attachSpatialRules(mlir::MLIRContext *context);
 void attachStopRules(mlir::MLIRContext *context);
 void attachUnaryRules(mlir::MLIRContext *context);
 

@@ -247,6 +247,49 @@ def Train_NegativeLogLikelihoodGradientOp : Train_Op<"negative_log_likelihood_gr
 }
 
 //===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+def Train_AttentionGradientOp : Train_Op<"attention_gradient", [Pure, AttrSizedOperandSegments,
+    AllTypesMatch<["query", "dquery"]>, AllTypesMatch<["key", "dkey"]>, AllTypesMatch<["value", "dvalue"]>]> {
+  let summary = "Cotangents of attention's operands";
+  let description = [{
+    Of `y = softmax(mask(cap(scale * query @ key'))) @ value`, with operands as
+    (batch, heads, sequence, size), `gradient` the cotangent of y. Consecutive
+    query heads share a key head. `cap(s) = softcap * tanh(s / softcap)` if
+    `softcap` is positive. A `mask` of i1 keeps scores, one of floats is added;
+    it broadcasts, and keys beyond its last are masked. With `causal_offset` o
+    query i sees the keys up to o + i; `lengths` gives the keys of each batch.
+    A query without any key has cotangents of 0, not NaN.
+
+    Scores are computed again. They, the probabilities p and the sums are
+    float32 (float64 for f64): `ds = p * (dp - sum(p * dp))`; p and ds are
+    rounded to the operands' type as operands of products. `dmask` is a result
+    where it is asked for.
+
+    Example:
+    ```mlir
+    %dq, %dk, %dv = train.attention_gradient %q, %k, %v, %g {scale = 0.5 : f32, softcap = 0.0 : f32, causal_offset = 0 : i64}
+        : tensor<1x4x5x4xf16>, tensor<1x2x5x4xf16>, tensor<1x2x5x4xf16>, tensor<1x4x5x4xf16>
+    ```
+  }];
+  let arguments = (ins Train_FloatTensor:$query, Train_FloatTensor:$key,
+                       Train_FloatTensor:$value, Train_FloatTensor:$gradient,
+                       Optional<RankedTensorOf<[I1, F16, BF16, F32, F64]>>:$mask,
+                       Optional<RankedTensorOf<[I64]>>:$lengths,
+                       F32Attr:$scale, F32Attr:$softcap,
+                       OptionalAttr<I64Attr>:$causal_offset);
+  let results = (outs Train_FloatTensor:$dquery, Train_FloatTensor:$dkey,
+                      Train_FloatTensor:$dvalue, Optional<Train_FloatTensor>:$dmask);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `,` $gradient (`mask` `(` $mask^ `:` type($mask) `)`)?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)? attr-dict `:`
+    type($query) `,` type($key) `,` type($value) `,` type($gradient) (`->` type($dmask)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Recurrent layers
 //===----------------------------------------------------------------------===//
 
