@@ -729,3 +729,41 @@ def test_what_has_no_kernel(tmp_path, body, message):
     path.write_text(f'func.func @f(%x: tensor<4x4xf32> {{onnx.name = "x"}}, %p: tensor<4xi64> {{onnx.name = "p"}}) -> ({kind} {{onnx.name = "y"}}) {{\n{body}\nreturn %0 : {kind}\n}}')
     run = cpu_code.run_process([cpu_code.program(), tmp_path, path])
     assert run.code == 1 and message in run.stderr, run.describe()
+
+
+@pytest.mark.parametrize("shapes", [((17, 33), (33, 5)), ((2, 3, 16, 7), (2, 3, 7, 20)), ((4, 9, 8), (8, 6))])
+def test_products_absorb_transposes(tmp_path, shapes):
+    """Transposes of the last two dimensions around a product cost nothing and change no bit."""
+    rng = rng_of(str(shapes))
+    a, b = (draw(rng, F32, shape) for shape in shapes)
+    want = np.matmul(a.astype(np.float64), b.astype(np.float64))
+    kind = lambda shape: "tensor<" + "x".join(map(str, shape)) + "xf32>"
+    swap = lambda value: np.ascontiguousarray(np.swapaxes(value, -1, -2))
+    perm = lambda value: "array<i64: " + ", ".join(map(str, [*range(value.ndim - 2), value.ndim - 1, value.ndim - 2])) + ">"
+    models, feeds = {}, {}
+    for ta, tb, tc in itertools.product((0, 1), repeat=3):
+        x, y = swap(a) if ta else a, swap(b) if tb else b
+        lines, left, right = [], "%a", "%b"
+        if ta:
+            lines.append(f"%at = onnx.Transpose(%a) {{perm = {perm(a)}}} : ({kind(x.shape)}) -> {kind(a.shape)}")
+            left = "%at"
+        if tb:
+            lines.append(f"%bt = onnx.Transpose(%b) {{perm = {perm(b)}}} : ({kind(y.shape)}) -> {kind(b.shape)}")
+            right = "%bt"
+        lines.append(f"%c = train.matmul {left}, {right} : ({kind(a.shape)}, {kind(b.shape)}) -> {kind(want.shape)}")
+        result, shape = "%c", want.shape
+        if tc:
+            shape = swap(want).shape
+            lines.append(f"%ct = onnx.Transpose(%c) {{perm = {perm(want)}}} : ({kind(want.shape)}) -> {kind(shape)}")
+            result = "%ct"
+        name = f"m{ta}{tb}{tc}"
+        body = "\n".join(lines)
+        models[name] = f'func.func @f(%a: {kind(x.shape)} {{onnx.name = "a"}}, %b: {kind(y.shape)} {{onnx.name = "b"}}) -> ({kind(shape)} {{onnx.name = "y"}}) {{\n{body}\nreturn {result} : {kind(shape)}\n}}'
+        feeds[name] = {"a": x, "b": y}
+    library = cpu_code.compile_models(models, tmp_path)
+    plain = library.run("m000", feeds["m000"])["y"]
+    assert close(1e-5, 1e-5)(plain, want) is None
+    for name in models:
+        have = library.run(name, feeds[name], 3)["y"]
+        assert (have if name[3] == "0" else swap(have)).tobytes() == plain.tobytes(), name
+        assert "Transpose" not in library.entries[name]["plan"], library.entries[name]["plan"]
