@@ -9,6 +9,7 @@
 #include "amp/Dialect/Onnx/IR/OnnxOps.R.h"
 #include "amp/Dialect/Onnx/Transforms/Passes.h"
 #include "amp/Dialect/Train/IR/TrainDialect.h"
+#include "amp/Dialect/Train/Transforms/Passes.h"
 #include "amp/Pipelines/Autocast.h"
 #include "amp/Pipelines/Lower.h"
 #include "amp/Pipelines/TrainingStep.h"
@@ -81,21 +82,38 @@ LogicalResult addEvaluation(ModuleOp model, const train::TrainingConfig &config,
   return success();
 }
 
+/// The step once more, in the two halves that data-parallel ranks run.
+LogicalResult addHalves(ModuleOp step, Graphs &graphs) {
+  OwningOpRef<ModuleOp> halves(step.clone());
+  auto fill = [](OpPassManager &pm) {
+    pm.addPass(train::createSplitStepPass());
+    return success();
+  };
+  if (failed(run(*halves, fill)) || failed(lower(*halves)))
+    return failure();
+  graphs.push_back(std::move(halves));
+  return success();
+}
+
 FailureOr<Graphs> buildTraining(OwningOpRef<ModuleOp> model,
                                 const train::TrainingConfig &config,
-                                ArrayRef<std::string> bind) {
+                                const CompileOptions &options) {
   Graphs graphs;
   OwningOpRef<ModuleOp> step(model->clone());
   auto fill = [&](OpPassManager &pm) {
-    buildTrainingStepPipeline(pm, config, bind);
+    buildTrainingStepPipeline(pm, config, options.bind);
     return success();
   };
-  if (failed(run(*step, fill)) || failed(lower(*step)))
+  if (failed(run(*step, fill)) ||
+      (options.dataParallel && failed(addHalves(*step, graphs))) ||
+      failed(lower(*step)))
     return failure();
-  graphs.push_back(std::move(step));
-  if (failed(
-          addEvaluation(*model, config, bind, /*outputsOnly=*/false, graphs)) ||
-      failed(addEvaluation(*model, config, bind, /*outputsOnly=*/true, graphs)))
+  // train_step comes first: its tensors get the first numbers.
+  graphs.insert(graphs.begin(), std::move(step));
+  if (failed(addEvaluation(*model, config, options.bind, /*outputsOnly=*/false,
+                           graphs)) ||
+      failed(addEvaluation(*model, config, options.bind, /*outputsOnly=*/true,
+                           graphs)))
     return failure();
   return std::move(graphs);
 }
@@ -211,7 +229,7 @@ FailureOr<Graphs>
 amp::buildGraphs(OwningOpRef<ModuleOp> model, const CompileOptions &options,
                  const std::optional<train::TrainingConfig> &config) {
   if (config)
-    return buildTraining(std::move(model), *config, options.bind);
+    return buildTraining(std::move(model), *config, options);
   if (failed(bindDims(*model, options.bind)))
     return failure();
   if (options.inference)

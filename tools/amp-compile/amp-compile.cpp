@@ -29,6 +29,10 @@ struct Options {
       cl::desc("Compile a training step, as this file configures it")};
   cl::opt<bool> inference{"inference", cl::cat(category),
                           cl::desc("Compile the model's outputs only")};
+  cl::opt<bool> dataParallel{
+      "data-parallel", cl::cat(category),
+      cl::desc("With --training: also the entries that several ranks run "
+               "(amp-run train --ranks N, or mpirun)")};
   cl::opt<std::string> autocast{
       "autocast", cl::value_desc("options"), cl::cat(category),
       cl::desc("With --inference: options of amp-opt's --autocast "
@@ -88,11 +92,14 @@ int compile(const Options &options, MLIRContext &context) {
   if (!options.autocast.empty() && !options.inference)
     return fail("--autocast is for --inference; train.json says it for "
                 "training");
+  if (options.dataParallel && options.training.empty())
+    return fail("--data-parallel is for --training");
   amp::CompileOptions compileOptions;
   compileOptions.model = options.model;
   compileOptions.output = options.output;
   compileOptions.training = options.training;
   compileOptions.inference = options.inference;
+  compileOptions.dataParallel = options.dataParallel;
   compileOptions.autocast = options.autocast;
   compileOptions.bind.assign(options.bind.begin(), options.bind.end());
   compileOptions.cpu = options.cpu;

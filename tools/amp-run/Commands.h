@@ -8,6 +8,7 @@
 #include "Dataset.h"
 #include "Options.h"
 #include "amp/Runtime/Checkpoint.h"
+#include "amp/Runtime/Collectives.h"
 
 namespace amp::run {
 
@@ -20,6 +21,8 @@ void say(const Options &options, const std::string &text);
 void warn(const std::string &text);
 
 int runTrain(const Options &options);
+/// Training of one rank; without `ranks`, of the only one.
+int trainRank(const Options &options, runtime::Collectives *ranks);
 int runEval(const Options &options);
 int runInfer(const Options &options);
 int runInfo(const Options &options);

@@ -156,13 +156,13 @@ void Dataset::alignRows(Column &column, const Column &fewest) {
                               std::to_string(batchRows) + " does not divide");
   int64_t perSample = batch / batchRows;
   if (count != rows * perSample)
-    fail(AMP_MISMATCH, "array " + quote(column.array.name) + " has " +
-                           std::to_string(count) + " rows, but " +
-                           quote(fewest.array.name) + " has " +
-                           std::to_string(rows) +
-                           (perSample == 1 ? std::string()
-                                           : ", each of which goes with " +
-                                                 std::to_string(perSample)));
+    fail(AMP_MISMATCH,
+         "array " + quote(column.array.name) + " has " + std::to_string(count) +
+             " rows, but " + quote(fewest.array.name) + " has " +
+             std::to_string(rows) +
+             (perSample == 1
+                  ? std::string()
+                  : ", each of which goes with " + std::to_string(perSample)));
   column.rowBytes *= static_cast<size_t>(perSample);
 }
 
@@ -201,8 +201,9 @@ Dataset::Dataset(const Session &session, const std::string &entryName,
 }
 
 int64_t Dataset::countBatches(LastBatch policy) const {
-  int64_t whole = rows / batchRows;
-  return policy == LastBatch::Drop ? whole : whole + (rows % batchRows != 0);
+  int64_t whole = rows / getBatchRows();
+  return policy == LastBatch::Drop ? whole
+                                   : whole + (rows % getBatchRows() != 0);
 }
 
 void Dataset::order() { isShuffled = false; }
@@ -235,7 +236,7 @@ std::vector<Binding> Dataset::getBatch(int64_t index) {
     const TensorInfo &tensor = *column.tensor;
     // Nothing writes through a binding that is an input.
     char *data = const_cast<char *>(column.array.data);
-    int64_t first = index * batchRows;
+    int64_t first = (index * ranks + rank) * batchRows;
     if (!tensor.isScalar() && !isShuffled && first + batchRows <= rows) {
       data += static_cast<size_t>(first) * column.rowBytes;
     } else if (!tensor.isScalar()) {

@@ -22,7 +22,14 @@ public:
           const std::vector<std::string> &files, const Say &say);
 
   int64_t getRows() const { return rows; }
-  int64_t getBatchRows() const { return batchRows; }
+  /// Rows of a batch, of all ranks together.
+  int64_t getBatchRows() const { return batchRows * ranks; }
+  /// From now on a batch is `ranks` times as large, and getBatch gives the
+  /// share of `rank`.
+  void share(int64_t rank, int64_t ranks) {
+    this->rank = rank;
+    this->ranks = ranks;
+  }
   int64_t countBatches(LastBatch policy) const;
 
   /// Puts the rows back in their order, or in one of (seed, epoch) alone.
@@ -53,7 +60,7 @@ private:
   Say say;
   std::vector<runtime::Array> arrays;
   std::vector<Column> columns;
-  int64_t rows = 0, batchRows = 0;
+  int64_t rows = 0, batchRows = 0, rank = 0, ranks = 1;
   bool isShuffled = false;
   std::vector<int64_t> permutation;
 };

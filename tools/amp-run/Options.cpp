@@ -33,6 +33,9 @@ train
   --log FILE              one JSON object a step          --plot FILE.svg
   --save FILE             state at the end (safetensors or npz)
   --save-every N          and every N steps               --resume FILE
+  --ranks N               data parallel: N ranks in this process, each with its share
+                          of a batch N times as large; or mpirun -n N amp-run train
+  --rank-timeout S        a rank that waits longer for the others fails (default: 300)
 state (all commands)
   --weights FILE          parameters from safetensors, npz or a torch .pt file
   --allow-missing         what the file lacks keeps its initial value
@@ -56,6 +59,10 @@ struct OptionRow {
   std::function<void(Options &, const std::string &)> set;
 };
 } // namespace
+
+static constexpr int64_t mostRanks = 1024;
+/// A year of seconds.
+static constexpr int64_t longestTimeOut = 365 * 24 * 3600;
 
 static int64_t parseInteger(const std::string &text, const char *name,
                             int64_t low) {
@@ -119,6 +126,19 @@ static std::vector<OptionRow> getRows() {
       {"--save-every", train, true,
        [](Options &o, Text v) {
          o.saveEvery = parseInteger(v, "--save-every", 1);
+       }},
+      {"--ranks", train, true,
+       [](Options &o, Text v) {
+         o.ranks = parseInteger(v, "--ranks", 1);
+         if (*o.ranks > mostRanks)
+           fail(AMP_INVALID_ARGUMENT, "--ranks: at most " +
+                                          std::to_string(mostRanks) +
+                                          " ranks fit into a process");
+       }},
+      {"--rank-timeout", train, true,
+       [](Options &o, Text v) {
+         o.rankTimeOut = std::min<int64_t>(parseInteger(v, "--rank-timeout", 1),
+                                           longestTimeOut);
        }},
       {"--resume", all, true, [](Options &o, Text v) { o.resume = v; }},
       {"--weights", all, true, [](Options &o, Text v) { o.weights = v; }},

@@ -25,6 +25,10 @@ struct Options {
   std::string log, save, resume, weights, plot, output, model, layout;
   std::optional<double> lr;
   unsigned threads = 0;
+  /// Ranks that are threads of this process.
+  std::optional<int64_t> ranks;
+  /// Seconds one rank waits for the others.
+  int64_t rankTimeOut = 300;
   bool allowMissing = false, cast = false, anyFingerprint = false;
   bool quiet = false, json = false;
 };

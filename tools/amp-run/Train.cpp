@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Progress.h"
+#include "amp/Runtime/DataParallel.h"
 #include "amp/Runtime/Failure.h"
 #include <cmath>
 #include <csignal>
@@ -29,10 +30,12 @@ struct Position {
 
 class Trainer {
 public:
-  explicit Trainer(const Options &options);
+  Trainer(const Options &options, Collectives *ranks);
   int run();
 
 private:
+  void share(Collectives &ranks);
+  bool shouldStop();
   void restore(Extras &extras);
   bool isDone() const;
   struct Outcome {
@@ -51,10 +54,13 @@ private:
 
   const Options &options;
   std::unique_ptr<Session> session;
+  /// Null where there is one rank alone.
+  std::unique_ptr<DataParallel> parallel;
   std::unique_ptr<Dataset> data;
   Position position;
   int64_t batches = 0;
   std::unique_ptr<StepLog> log;
+  /// Null on ranks that are silent.
   std::unique_ptr<Progress> progress;
   std::vector<StepRow> rows;
 };
@@ -68,7 +74,8 @@ static void requestStop(int signal) {
   stopSignal = signal;
 }
 
-Trainer::Trainer(const Options &options) : options(options) {
+Trainer::Trainer(const Options &options, Collectives *ranks)
+    : options(options) {
   Extras extras;
   session = openSession(options, &extras);
   if (options.lr)
@@ -77,6 +84,8 @@ Trainer::Trainer(const Options &options) : options(options) {
       *session, names::trainStep, options.data,
       [&](const std::string &text) { say(options, text); });
   restore(extras);
+  if (ranks)
+    share(*ranks);
   batches = data->countBatches(options.lastBatch);
   if (batches == 0)
     fail(AMP_MISMATCH, "the data has " + std::to_string(data->getRows()) +
@@ -94,8 +103,28 @@ Trainer::Trainer(const Options &options) : options(options) {
                  : " are filled up from the first rows (--last-batch wrap)"));
   log = std::make_unique<StepLog>(options.log, position.steps);
   rows = log->getEarlier();
-  progress =
-      std::make_unique<Progress>(options, *session, options.steps.value_or(0));
+  if (!ranks || ranks->getRank() == 0)
+    progress = std::make_unique<Progress>(options, *session,
+                                          options.steps.value_or(0));
+}
+
+/// Makes this one of several ranks.
+void Trainer::share(Collectives &ranks) {
+  std::vector<SharedFact> facts;
+  position.forEach(
+      [&](const char *key, int64_t value) { facts.push_back({key, value}); });
+  facts.push_back({"number of epochs", options.epochs.value_or(-1)});
+  facts.push_back({"number of steps", options.steps.value_or(-1)});
+  parallel = std::make_unique<DataParallel>(*session, ranks, facts);
+  data->share(ranks.getRank(), ranks.getSize());
+  say(options, std::to_string(ranks.getSize()) + " ranks, " +
+                   std::to_string(data->getBatchRows()) + " rows a batch");
+}
+
+/// A signal reaches one rank before the others; all stop after the same step.
+bool Trainer::shouldStop() {
+  bool signalled = stopSignal != 0;
+  return parallel ? parallel->any(signalled) : signalled;
 }
 
 void Trainer::restore(Extras &extras) {
@@ -171,7 +200,10 @@ Trainer::Outcome Trainer::runMicroSteps() {
   for (int64_t i = 0; i < count; ++i) {
     std::vector<Binding> batch = data->getBatch(position.batch);
     Clock::time_point start = Clock::now();
-    session->run(names::trainStep, batch, {});
+    if (parallel)
+      parallel->step(batch);
+    else
+      session->run(names::trainStep, batch, {});
     outcome.seconds +=
         std::chrono::duration<double>(Clock::now() - start).count();
     outcome.loss += session->getStats().loss / static_cast<double>(count);
@@ -195,7 +227,8 @@ static bool isFinite(const TensorInfo &tensor, const char *data) {
 /// entry gives, or by its flags "found_inf.<parameter>".
 std::string Trainer::findCulprit() const {
   constexpr std::string_view flagPrefix = "found_inf.";
-  const EntryInfo *entry = session->getManifest().findEntry(names::trainStep);
+  const EntryInfo *entry = session->getManifest().findEntry(
+      parallel ? names::trainGradients : names::trainStep);
   for (size_t id : entry->tensors) {
     const TensorInfo &tensor = session->getTensor(id);
     const char *data = session->getData(id);
@@ -237,7 +270,8 @@ void Trainer::step() {
     row.culprit = findCulprit();
   row.seconds = outcome.seconds;
   log->add(row);
-  progress->show(row, countEpochs());
+  if (progress)
+    progress->show(row, countEpochs());
   if (!options.plot.empty())
     rows.push_back(row);
 }
@@ -261,7 +295,10 @@ void Trainer::save() {
 }
 
 void Trainer::finish() {
-  progress->finish();
+  if (progress)
+    progress->finish();
+  if (parallel)
+    parallel->checkReplicas();
   save();
   log->finish();
   if (!options.plot.empty())
@@ -281,21 +318,22 @@ int Trainer::run() {
   arrange();
   std::signal(SIGINT, requestStop);
   std::signal(SIGTERM, requestStop);
-  while (!isDone() && !stopSignal) {
+  bool stopped = false;
+  while (!isDone() && !(stopped = shouldStop())) {
     step();
     if (options.saveEvery && position.steps % *options.saveEvery == 0)
       save();
   }
   finish();
-  if (!stopSignal)
+  if (!stopped)
     return 0;
   say(options, "stopped by a signal after step " +
                    std::to_string(position.steps) +
                    (options.save.empty() ? "; nothing was saved (no --save)"
                                          : "; saved to " + options.save));
-  return 128 + stopSignal;
+  return 128 + (stopSignal ? stopSignal : SIGTERM);
 }
 
-int amp::run::runTrain(const Options &options) {
-  return Trainer(options).run();
+int amp::run::trainRank(const Options &options, Collectives *ranks) {
+  return Trainer(options, ranks).run();
 }

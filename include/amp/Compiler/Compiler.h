@@ -22,6 +22,8 @@ struct CompileOptions {
   /// model is an entry as it is (the output of `--build-training-step`).
   std::string training;
   bool inference = false;
+  /// Whether `training` gets the entries that data-parallel ranks run, too.
+  bool dataParallel = false;
   /// Options of the `autocast` pipeline for `inference`; empty: f32 stays f32.
   std::string autocast;
   /// Sizes of symbolic dimensions, as name=size.

@@ -15,11 +15,13 @@ namespace amp::runtime {
 /// Names that both sides of the artifact know.
 namespace names {
 constexpr const char *trainStep = "train_step", *evalStep = "eval_step",
-                     *infer = "infer";
+                     *infer = "infer", *trainGradients = "train_gradients",
+                     *trainApply = "train_apply";
 constexpr const char *lr = "lr", *scale = "scaler.scale",
                      *applied = "train.applied_steps",
                      *iteration = "train.iteration", *skipped = "train.skipped",
-                     *foundInf = "found_inf", *gradNorm = "grad_norm";
+                     *foundInf = "found_inf", *gradNorm = "grad_norm",
+                     *ranksFoundInf = "ranks.found_inf";
 } // namespace names
 
 /// Memory of the caller, as `amp_buffer`.

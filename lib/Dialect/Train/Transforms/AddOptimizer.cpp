@@ -342,16 +342,12 @@ void StepBuilder::sortResults() {
   }
   llvm::sort(order);
   SmallVector<Value> values;
-  SmallVector<Type> types;
   SmallVector<DictionaryAttr> attributes;
   for (auto [rank, index] : order) {
     values.push_back(terminator->getOperand(index));
-    types.push_back(values.back().getType());
     attributes.push_back(function.getResultAttrDict(index));
   }
-  terminator->setOperands(values);
-  function.setType(builder.getFunctionType(function.getArgumentTypes(), types));
-  function.setAllResultAttrs(attributes);
+  setResults(function, values, attributes);
 }
 
 LogicalResult StepBuilder::run() {

@@ -106,6 +106,45 @@ void amp::train::eraseResult(func::FuncOp function, unsigned index) {
   function.front().getTerminator()->eraseOperand(index);
 }
 
+void amp::train::setResults(func::FuncOp function, ArrayRef<Value> values,
+                            ArrayRef<DictionaryAttr> attributes) {
+  function.front().getTerminator()->setOperands(values);
+  function.setType(FunctionType::get(function.getContext(),
+                                     function.getArgumentTypes(),
+                                     TypeRange(ValueRange(values))));
+  function.setAllResultAttrs(attributes);
+}
+
+void amp::train::eraseUnusedArguments(func::FuncOp function,
+                                      BlockArgument kept) {
+  StringRef key = TrainDialect::getAliasAttrName();
+  llvm::BitVector unused(function.getNumArguments());
+  for (BlockArgument argument : function.getArguments())
+    unused[argument.getArgNumber()] = argument.use_empty() && argument != kept;
+  // What is written stays, even if nothing reads it.
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (auto alias = function.getResultAttrOfType<IntegerAttr>(i, key))
+      unused.reset(alias.getInt());
+
+  Builder builder(function.getContext());
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (auto alias = function.getResultAttrOfType<IntegerAttr>(i, key)) {
+      int64_t before = alias.getInt();
+      int64_t dropped = llvm::count_if(
+          unused.set_bits(), [&](int64_t number) { return number < before; });
+      function.setResultAttr(i, key,
+                             builder.getI64IntegerAttr(before - dropped));
+    }
+  LogicalResult erased = function.eraseArguments(unused);
+  assert(succeeded(erased) && "only unused arguments go");
+  (void)erased;
+}
+
+DictionaryAttr amp::train::getFactAttributes(MLIRContext *context,
+                                             const ValueFacts &facts) {
+  return attributesOf(context, facts).getDictionary(context);
+}
+
 FailureOr<TrainingConfig> amp::train::loadConfig(Operation *op,
                                                  StringRef option) {
   if (option.empty())

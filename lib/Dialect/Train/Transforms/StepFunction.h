@@ -45,6 +45,16 @@ void insertResult(mlir::func::FuncOp function, unsigned index,
 void addNextValue(mlir::func::FuncOp function, mlir::BlockArgument argument,
                   mlir::Value value);
 void eraseResult(mlir::func::FuncOp function, unsigned index);
+/// Makes `values` the results, with their attributes.
+void setResults(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> values,
+                llvm::ArrayRef<mlir::DictionaryAttr> attributes);
+/// Erases arguments that nothing uses and nothing is written over, except
+/// `kept`; the numbers of aliased ones follow.
+void eraseUnusedArguments(mlir::func::FuncOp function,
+                          mlir::BlockArgument kept = {});
+/// The attributes of an argument or result.
+mlir::DictionaryAttr getFactAttributes(mlir::MLIRContext *context,
+                                       const ValueFacts &facts);
 
 /// Reads the configuration of a pass; the errors are emitted at `op`.
 llvm::FailureOr<TrainingConfig> loadConfig(mlir::Operation *op,

@@ -229,4 +229,33 @@ def ScaleLossPass : Pass<"train-scale-loss", "::mlir::func::FuncOp"> {
                            "::amp::train::TrainDialect"];
 }
 
+def SplitStepPass : Pass<"train-split-step", "::mlir::ModuleOp"> {
+  let summary = "Split a training step where data-parallel ranks exchange gradients";
+  let description = [{
+    Replaces the function `train_step` by two over the same state.
+    `train_gradients` runs forward and backward; its results are the loss, the
+    outputs, one result of role `gradient` per gradient that is checked (still
+    scaled; with accumulation, the sum so far), the metric `ranks.found_inf`
+    (whether one of them is not finite), and buffers that do not wait for the
+    check. `train_apply` reads loss, gradients and flag as arguments of the same
+    names, and does the rest: check, clip, update, scale, counters. In between
+    the host averages loss and gradients over ranks and takes the maximum of the
+    flag, with which every rank skips if one does.
+
+    What else the second half needs of the first (the buffers of
+    `guard_buffers`) is a metric `carried.<number>`, local to a rank.
+
+    ```mlir
+    func.func @train_step(%w: tensor<4xf32> {onnx.name = "w", train.role = "parameter"}) -> (tensor<f32> {train.role = "loss"}, tensor<4xf32> {train.alias = 0 : i64})
+    ```
+    becomes
+    ```mlir
+    func.func @train_gradients(%w: tensor<4xf32> {onnx.name = "w", train.role = "parameter"}) -> (tensor<f32> {train.role = "loss"}, tensor<4xf32> {onnx.name = "gradient.w", train.of = "w", train.role = "gradient"}, tensor<f32> {onnx.name = "ranks.found_inf", train.role = "metric"})
+    func.func @train_apply(%w: tensor<4xf32> {onnx.name = "w", train.role = "parameter"}, %g: tensor<4xf32> {onnx.name = "gradient.w", train.of = "w", train.role = "gradient"}, %found: tensor<f32> {onnx.name = "ranks.found_inf", train.role = "metric"}) -> (tensor<4xf32> {train.alias = 0 : i64})
+    ```
+  }];
+  let dependentDialects = ["::amp::onnx::OnnxDialect",
+                           "::amp::train::TrainDialect"];
+}
+
 #endif // AMP_DIALECT_TRAIN_TRANSFORMS_PASSES
