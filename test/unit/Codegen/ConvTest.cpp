@@ -327,10 +327,15 @@ TEST(Conv, OlderProcessors) {
     if (!target || !target->findMissingOnHost().empty())
       continue;
     for (std::string type : {"f32", "bf16"}) {
-      Case c{2, 1, 3, 5, {9, 8}, {3, 3}, {2, 1}, {1, 1}, {1, 1, 0, 1}};
-      c.type = c.result = type;
-      c.cpu = cpu;
-      checkAll(c);
+      // Runs of 1, 2, 4 and 8 windows.
+      for (int64_t width : {2, 5, 6, 4, 8}) {
+        Case c{2, 1, 3, 5, {9, width}, {3, 3}, {2, 1}, {1, 1}, {1, 1, 0, 1}};
+        c.type = c.result = type;
+        c.cpu = cpu;
+        checkAll(c);
+        c.strides[1] = 2;
+        checkAll(c);
+      }
     }
   }
 }

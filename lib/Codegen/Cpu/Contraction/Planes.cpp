@@ -171,7 +171,11 @@ KernelOperand amp::cpu::addPlanes(KernelCalls &calls, KernelModule &kernels,
                           [&](ImplicitLocOpBuilder &builder, ValueRange buffers,
                               Value lo, Value hi) {
                             Code code(builder);
-                            RowPadder padder(code, element, planes);
+                            // Bits are moved, not numbers; see emitGather.
+        Type moved = element;
+        if (element.getIntOrFloatBitWidth() == 16)
+          moved = builder.getI16Type();
+        RowPadder padder(code, moved, planes);
                             code.loop(lo, hi, 1, [&](Value index) {
                               padder.emit(index, buffers[0], buffers[1]);
                             });

@@ -60,9 +60,13 @@ void amp::cpu::emitOffsets(Code &code, const PositionGrid &grid, Value first,
 
 static void copyRun(Code &code, int64_t run, Value from, Type fromType,
                     Value to, Type toType) {
+  // Bits are moved, not numbers: LLVM would widen and round short vectors of a
+  // half type that the processor does not know.
+  if (fromType == toType && fromType.getIntOrFloatBitWidth() == 16)
+    fromType = toType = code.builder.getI16Type();
   Value value = run == 1 ? code.load(from, fromType)
                          : code.loadVector(from, fromType, run, run);
-  code.store(code.convert(value, toType), to);
+  code.store(fromType == toType ? value : code.convert(value, toType), to);
 }
 
 static void gatherRun(Code &code, int64_t run, Value i, Value table, Value from,
