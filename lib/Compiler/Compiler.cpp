@@ -50,7 +50,9 @@ private:
   LogicalResult makeKernels();
   LogicalResult makeCode();
   LogicalResult write();
-  std::string printGraphs(bool elide);
+  OwningOpRef<ModuleOp> joinGraphs();
+  LogicalResult writeGraphs();
+  std::string printForFingerprint(int64_t inlineConstantBytes);
   void printPlans(const cpu::CompiledEntry &entry);
 
   const CompileOptions &options;
@@ -86,18 +88,37 @@ LogicalResult Compilation::prepare() {
 }
 
 /// The functions of all graphs in one module.
-std::string Compilation::printGraphs(bool elide) {
+OwningOpRef<ModuleOp> Compilation::joinGraphs() {
   OwningOpRef<ModuleOp> all = ModuleOp::create(UnknownLoc::get(&context));
   for (func::FuncOp function : getFunctions(graphs))
     all->push_back(function.clone());
+  return all;
+}
+
+/// What decides what is computed: constants that are in the code, but no
+/// initial values. Larger constants are tensors of the artifact.
+std::string Compilation::printForFingerprint(int64_t inlineConstantBytes) {
+  OwningOpRef<ModuleOp> all = joinGraphs();
+  auto init = StringAttr::get(&context, train::TrainDialect::getInitAttrName());
+  for (func::FuncOp function : all->getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      function.removeArgAttr(i, init);
   std::string text;
   llvm::raw_string_ostream os(text);
-  OpPrintingFlags flags;
-  if (elide)
-    flags.elideLargeElementsAttrs().elideLargeResourceString();
-  all->print(os, flags);
-  os << '\n';
+  all->print(os, OpPrintingFlags()
+                     .elideLargeElementsAttrs(inlineConstantBytes)
+                     .elideLargeResourceString());
   return text;
+}
+
+LogicalResult Compilation::writeGraphs() {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  joinGraphs()->print(os);
+  os << '\n';
+  if (llvm::Error error = writeTextFile(options.graphFile, text))
+    return fail(std::move(error));
+  return success();
 }
 
 LogicalResult Compilation::makeGraphs() {
@@ -110,12 +131,7 @@ LogicalResult Compilation::makeGraphs() {
   if (failed(built))
     return failure();
   graphs = std::move(*built);
-  if (options.graphFile.empty())
-    return success();
-  if (llvm::Error error =
-          writeTextFile(options.graphFile, printGraphs(/*elide=*/false)))
-    return fail(std::move(error));
-  return success();
+  return options.graphFile.empty() ? success() : writeGraphs();
 }
 
 void Compilation::printPlans(const cpu::CompiledEntry &entry) {
@@ -175,7 +191,8 @@ LogicalResult Compilation::write() {
     describeTraining(*config, artifact);
   else
     artifact.scaler = llvm::json::Object{{"enabled", false}};
-  artifact.fingerprint = getFingerprint(artifact, printGraphs(/*elide=*/true));
+  artifact.fingerprint = getFingerprint(
+      artifact, printForFingerprint(cpu::CpuOptions().inlineConstantBytes));
   if (llvm::Error error = writeArtifact(artifact, options.output))
     return fail(std::move(error));
   report.finish("write");

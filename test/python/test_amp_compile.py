@@ -189,9 +189,23 @@ def test_fingerprint_tells_programs_apart(place):
     first = fingerprint()
     _compile(place)
     assert fingerprint() == first
+    # Other weights are the same program; another constant is another one.
+    model = onnx.load(place / "model.onnx")
+    for value, same in ((2.0, True), (3.0, False)):
+        tensor = next(t for t in model.graph.initializer if t.name == "b1")
+        tensor.CopyFrom(numpy_helper.from_array(np.full(16, value, np.float32) + np.arange(16, dtype=np.float32), "b1"))
+        onnx.save(model, place / "model.onnx")
+        (place / "train.json").write_text(json.dumps(CONFIG if same else {**CONFIG, "frozen": ["b1"]}))
+        _compile(place)
+        assert (fingerprint() == first) == same
+    frozen = fingerprint()
+    tensor.CopyFrom(numpy_helper.from_array(np.arange(16, dtype=np.float32), "b1"))
+    onnx.save(model, place / "model.onnx")
+    _compile(place)
+    assert fingerprint() != frozen
     (place / "train.json").write_text(json.dumps({**CONFIG, "clip": {"norm": 1.0}}))
     _compile(place)
-    assert fingerprint() != first
+    assert fingerprint() not in (first, frozen)
 
 
 def test_initial_config_is_a_config(place):

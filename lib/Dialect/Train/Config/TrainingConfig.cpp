@@ -8,6 +8,7 @@
 #include "Sections.h"
 #include "amp/Support/CheckedJson.h"
 #include "amp/Support/Json.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 
@@ -174,12 +175,12 @@ static void readTopLevel(FirstError &error, ObjectReader &reader,
 
 /// Lines that begin with // become empty, so that positions in messages stay.
 static std::string dropComments(StringRef text) {
-  std::string result;
   SmallVector<StringRef> lines;
   text.split(lines, '\n');
-  for (StringRef line : lines)
-    result += (line.ltrim().starts_with("//") ? "" : line.str()) + "\n";
-  return result;
+  for (StringRef &line : lines)
+    if (line.ltrim().starts_with("//"))
+      line = "";
+  return join(lines, "\n");
 }
 
 Expected<TrainingConfig> TrainingConfig::parse(StringRef commented,
