@@ -1,4 +1,6 @@
 """Gradients of layers (convolutions, pooling, norms, softmax, losses) against differences in float64 and against PyTorch."""
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -290,6 +292,15 @@ CASES = ATTENTION + RESIZES + BLOCKS + RECURRENT + CONVOLUTIONS + POOLS + NORMS 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_differences(case):
     check_against_differences(case)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if len(case.wrt) > 1][::3], ids=str)
+def test_one_input_alone(case):
+    """What is asked for does not change its value."""
+    together = gradients(case)
+    for name in case.wrt:
+        alone = gradients(dataclasses.replace(case, wrt=[name]))
+        np.testing.assert_array_equal(alone[name], together[name])
 
 
 @pytest.mark.parametrize("case", ROTARY, ids=str)

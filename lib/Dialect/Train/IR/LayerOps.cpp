@@ -259,39 +259,53 @@ static int64_t getNumGates(RecurrentCell cell) {
   llvm_unreachable("a cell without a case");
 }
 
-LogicalResult RecurrentGradientOp::verify() {
-  RankedTensorType x = getX().getType();
-  bool isLstm = getCell() == RecurrentCell::Lstm;
-  if (x.getRank() != 3 || getRecurrence().getType().getRank() != 2)
-    return emitOpError() << "expects x of three dimensions and weights of two";
+static LogicalResult verifyShape(Operation *op, Value value, StringRef what,
+                                 ArrayRef<int64_t> shape) {
+  if (!value || cast<ShapedType>(value.getType()).getShape() == shape)
+    return success();
+  return op->emitOpError() << "expects " << what << " of shape (" << shape
+                           << "), but got " << value.getType();
+}
+
+/// Operands and results of `gates` rows for `hidden` states.
+static LogicalResult verifyRecurrentShapes(RecurrentGradientOp op,
+                                           int64_t gates, int64_t hidden) {
+  RankedTensorType x = op.getX().getType();
   int64_t time = x.getDimSize(0), batch = x.getDimSize(1),
           input = x.getDimSize(2);
-  int64_t hidden = getRecurrence().getType().getDimSize(1);
-  int64_t gates = getNumGates(getCell()) * hidden;
-  auto check = [&](Value value, StringRef what,
-                   ArrayRef<int64_t> shape) -> LogicalResult {
-    if (!value || cast<ShapedType>(value.getType()).getShape() == shape)
-      return success();
-    return emitOpError() << "expects " << what << " of shape (" << shape
-                         << "), but got " << value.getType();
+  auto check = [&](Value value, StringRef what, ArrayRef<int64_t> shape) {
+    return verifyShape(op, value, what, shape);
   };
-  if (failed(check(getWeight(), "a weight", {gates, input})) ||
-      failed(check(getRecurrence(), "a recurrence", {gates, hidden})) ||
-      failed(check(getBias(), "a bias", {2 * gates})) ||
-      failed(check(getSequenceLens(), "lengths", {batch})) ||
-      failed(check(getPeepholes(), "peepholes", {3 * hidden})) ||
-      failed(check(getYGradient(), "a cotangent of y", {time, batch, hidden})))
+  if (failed(check(op.getWeight(), "a weight", {gates, input})) ||
+      failed(check(op.getRecurrence(), "a recurrence", {gates, hidden})) ||
+      failed(check(op.getBias(), "a bias", {2 * gates})) ||
+      failed(check(op.getSequenceLens(), "lengths", {batch})) ||
+      failed(check(op.getPeepholes(), "peepholes", {3 * hidden})) ||
+      failed(
+          check(op.getYGradient(), "a cotangent of y", {time, batch, hidden})))
     return failure();
-  for (Value state :
-       {Value(getInitialH()), Value(getInitialC()), Value(getHGradient()),
-        Value(getCGradient()), Value(getDinitialH())})
+  for (Value state : {Value(op.getInitialH()), Value(op.getInitialC()),
+                      Value(op.getHGradient()), Value(op.getCGradient()),
+                      Value(op.getDinitialH())})
     if (failed(check(state, "states", {batch, hidden})))
       return failure();
-  if (failed(check(getDweight(), "a gradient of the weight", {gates, input})) ||
-      failed(check(getDrecurrence(), "a gradient of the recurrence",
-                   {gates, hidden})) ||
-      failed(check(getDbias(), "a gradient of the bias", {2 * gates})))
+  if (failed(
+          check(op.getDweight(), "a gradient of the weight", {gates, input})) ||
+      failed(check(op.getDrecurrence(), "a gradient of the recurrence",
+                   {gates, hidden})))
     return failure();
+  return check(op.getDbias(), "a gradient of the bias", {2 * gates});
+}
+
+LogicalResult RecurrentGradientOp::verify() {
+  RankedTensorType x = getX().getType();
+  if (x.getRank() != 3 || getRecurrence().getType().getRank() != 2)
+    return emitOpError() << "expects x of three dimensions and weights of two";
+  int64_t hidden = getRecurrence().getType().getDimSize(1);
+  if (failed(verifyRecurrentShapes(*this, getNumGates(getCell()) * hidden,
+                                   hidden)))
+    return failure();
+  bool isLstm = getCell() == RecurrentCell::Lstm;
   if (!isLstm && (getInitialC() || getCGradient() || getPeepholes()))
     return emitOpError() << "has a cell state or peepholes, which only an LSTM "
                             "has";
@@ -300,10 +314,9 @@ LogicalResult RecurrentGradientOp::verify() {
     return emitOpError() << "expects " << expected
                          << " results of the cell, but got "
                          << getDcell().size();
-  if (!isLstm)
-    return success();
-  if (failed(check(getDcell()[0], "states", {batch, hidden})))
+  if (isLstm && failed(verifyShape(*this, getDcell()[0], "states",
+                                   {x.getDimSize(1), hidden})))
     return failure();
-  return check(expected == 2 ? getDcell()[1] : Value(),
-               "a gradient of the peepholes", {3 * hidden});
+  return verifyShape(*this, expected == 2 ? getDcell()[1] : Value(),
+                     "a gradient of the peepholes", {3 * hidden});
 }

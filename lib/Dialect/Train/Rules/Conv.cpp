@@ -18,8 +18,10 @@ namespace {
 
 /// The type that the weight, operand 1, gets its gradient in.
 RankedTensorType weightType(Vjp &vjp) {
-  return RankedTensorType::get(onnx::getStaticShape(vjp.operand(1)),
-                               vjp.getGradientType(1));
+  Type element = onnx::getElementType(vjp.operand(1));
+  return RankedTensorType::get(
+      onnx::getStaticShape(vjp.operand(1)),
+      element.isF64() ? element : Type(vjp.getBuilder().getF32Type()));
 }
 
 /// sum of g over everything but the channels
@@ -30,8 +32,7 @@ Value biasGradient(Vjp &vjp) {
   axes.front() = 0;
   for (size_t i = 1; i < axes.size(); ++i)
     axes[i] = i + 1;
-  return vjp.cast(vjp.reduce("ReduceSum", g, axes, /*keepDims=*/false),
-                  vjp.getGradientType(2));
+  return vjp.reduce("ReduceSum", g, axes, /*keepDims=*/false);
 }
 
 /// dX = conv_input_gradient(W, g), dW = conv_weight_gradient(X, g), dB = sum g
