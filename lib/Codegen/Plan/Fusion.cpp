@@ -62,6 +62,7 @@ private:
   bool acceptReduction(const Group &group, Operation *op,
                        const Reduction &reduction, Group &joined);
   bool isUsedOnlyWithin(const Group &group, Operation *op);
+  bool leadsToReduce(Operation *op);
   llvm::SmallSetVector<int, 4> getProducers(ArrayRef<Operation *> ops,
                                             int except);
   bool mayJoin(int group, Operation *op);
@@ -135,9 +136,13 @@ void Fusion::add(Operation *op) {
   updateAncestors(own);
   if (!options.fuse || groups[own].kind == GroupKind::Custom)
     return;
+  bool towardsReduce = leadsToReduce(op);
   for (int producer : getProducers(op, own)) {
     Group joined;
     if (!accept(groups[producer], op, joined) || !mayJoin(producer, op))
+      continue;
+    // Others read the producer: what only a Reduce group reads stays apart.
+    if (towardsReduce && !leadsToReduce(groups[producer].ops.back()))
       continue;
     // The group made for `op` alone stays behind, empty.
     groups[own].ops.clear();
@@ -226,6 +231,21 @@ bool Fusion::isUsedOnlyWithin(const Group &group, Operation *op) {
       within &= use.getOwner() == op || group.contains(use.getOwner());
     });
   return within;
+}
+
+/// Whether the result of `op` goes through elementwise operations alone into
+/// one reduction that makes a Reduce group: there it needs no memory.
+bool Fusion::leadsToReduce(Operation *op) {
+  while (op->hasOneUse()) {
+    Operation *user = *op->user_begin();
+    if (getReduction(user))
+      return makeGroup(user).kind == GroupKind::Reduce;
+    if (!options.isElementwise(user) ||
+        getShape(user->getResult(0)) != getShape(op->getResult(0)))
+      return false;
+    op = user;
+  }
+  return false;
 }
 
 /// Whether no operand of `op` from elsewhere depends on the group.
