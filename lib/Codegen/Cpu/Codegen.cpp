@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "amp/Codegen/Cpu/Codegen.h"
-#include "AbsorbTransposes.h"
 #include "ConstantData.h"
 #include "EntryFunction.h"
 #include "GroupCode.h"
@@ -14,7 +13,6 @@
 #include "amp/Codegen/Plan/Storage.h"
 #include "amp/Dialect/Onnx/IR/OnnxDialect.h"
 #include "amp/Dialect/Train/IR/TrainDialect.h"
-#include "mlir/IR/OwningOpRef.h"
 
 using namespace mlir;
 using namespace amp;
@@ -318,8 +316,5 @@ FailureOr<CompiledEntry> EntryCompiler::run() {
 FailureOr<CompiledEntry> amp::cpu::generateEntry(func::FuncOp function,
                                                  KernelModule &kernels,
                                                  const CpuOptions &options) {
-  // The function stays as it is; what is compiled is a copy.
-  OwningOpRef<func::FuncOp> copy = function.clone();
-  absorbTransposes(*copy);
-  return EntryCompiler(*copy, kernels, options).run();
+  return EntryCompiler(function, kernels, options).run();
 }

@@ -10,6 +10,7 @@
 #include "amp/Codegen/Cpu/Codegen.h"
 #include "amp/Codegen/Cpu/Contraction.h"
 #include "amp/Dialect/Onnx/Transforms/Passes.h"
+#include "amp/Dialect/Train/Transforms/Passes.h"
 #include "amp/Frontend/Onnx/ImportOnnx.h"
 #include "amp/InitAllDialects.h"
 #include "mlir/IR/Verifier.h"
@@ -60,6 +61,7 @@ compileModel(StringRef path, cpu::KernelModule &kernels,
     return failure();
   PassManager pm(model->getContext());
   pm.addNestedPass<func::FuncOp>(onnx::createInferTypesPass());
+  pm.addNestedPass<func::FuncOp>(train::createFoldTransposesPass());
   if (failed(pm.run(*model)))
     return failure();
   auto function = *model->getOps<func::FuncOp>().begin();
