@@ -53,28 +53,77 @@ struct DecomposeNormGradient : OpRewritePattern<NormGradientOp> {
     return dx;
   }
 
+  /// Whether the scale is one number for what shares a statistic, and each
+  /// statistic has a scale of its own (batch normalisation).
+  static bool isScalePerStatistic(NormGradientOp op) {
+    if (!op.getScale())
+      return false;
+    ArrayRef<int64_t> shape = op.getDx().getType().getShape();
+    ArrayRef<int64_t> scale = onnx::getStaticShape(op.getScale());
+    int64_t extra = shape.size() - scale.size();
+    for (int64_t axis = 0, rank = shape.size(); axis < rank; ++axis) {
+      int64_t size = axis < extra ? 1 : scale[axis - extra];
+      if (size != (llvm::is_contained(op.getAxes(), axis) ? 1 : shape[axis]))
+        return false;
+    }
+    return true;
+  }
+
+  /// dx = scale * inv_std * (g - sum(g) / n - xhat * sum(g * xhat) / n),
+  /// dscale = sum(g * xhat): the bias's gradient is the other sum.
+  static std::pair<Value, Value> perStatistic(onnx::OnnxBuilder &builder,
+                                              NormGradientOp op,
+                                              const Statistics &of, Value g) {
+    double count = 1;
+    for (int64_t axis : op.getAxes())
+      count *= op.getDx().getType().getDimSize(axis);
+    Value sum = builder.reduce("ReduceSum", g, op.getAxes());
+    Value along = builder.reduce("ReduceSum", builder.mul(g, of.normalised),
+                                 op.getAxes());
+    Value inner = g;
+    if (op.getCentered())
+      inner = builder.sub(inner, builder.scale(sum, 1 / count));
+    inner = builder.sub(
+        inner, builder.mul(of.normalised, builder.scale(along, 1 / count)));
+    Value scale = builder.cast(op.getScale(), onnx::getElementType(g));
+    Value dx = builder.mul(builder.mul(of.invStd, scale), inner);
+    return {dx, builder.reshape(along, onnx::getStaticShape(op.getScale()))};
+  }
+
   /// w = g * scale; dx = inv_std * (w - mean(w) - xhat * mean(w * xhat)),
   /// dscale = sum(g * xhat)
-  LogicalResult matchAndRewrite(NormGradientOp op,
-                                PatternRewriter &rewriter) const override {
-    onnx::OnnxBuilder builder(rewriter, op.getLoc());
-    Statistics of = statistics(builder, op);
-    Value g = builder.widen(op.getGradient()), w = g;
-    Type wide = onnx::getElementType(g);
+  static std::pair<Value, Value> general(onnx::OnnxBuilder &builder,
+                                         NormGradientOp op,
+                                         const Statistics &of, Value g) {
+    Value w = g;
     if (op.getScale())
-      w = builder.mul(g, builder.cast(op.getScale(), wide));
+      w = builder.mul(g, builder.cast(op.getScale(), onnx::getElementType(g)));
     auto mean = [&](Value value) {
       return builder.reduce("ReduceMean", value, op.getAxes());
     };
     Value along = mean(builder.mul(w, of.normalised));
     Value inner = op.getCentered() ? builder.sub(w, mean(w)) : w;
     inner = builder.sub(inner, builder.mul(of.normalised, along));
-    Value dx = addStatistics(builder, op, of, builder.mul(of.invStd, inner));
+    Value dscale;
+    if (op.getDscale())
+      dscale = builder.unbroadcast(builder.mul(g, of.normalised),
+                                   onnx::getStaticShape(op.getScale()));
+    return {builder.mul(of.invStd, inner), dscale};
+  }
+
+  LogicalResult matchAndRewrite(NormGradientOp op,
+                                PatternRewriter &rewriter) const override {
+    onnx::OnnxBuilder builder(rewriter, op.getLoc());
+    Statistics of = statistics(builder, op);
+    Value g = builder.widen(op.getGradient());
+    auto [dx, dscale] = isScalePerStatistic(op)
+                            ? perStatistic(builder, op, of, g)
+                            : general(builder, op, of, g);
+    dx = addStatistics(builder, op, of, dx);
     SmallVector<Value> results{
         builder.cast(dx, op.getDx().getType().getElementType())};
     if (op.getDscale())
-      results.push_back(builder.unbroadcast(
-          builder.mul(g, of.normalised), onnx::getStaticShape(op.getScale())));
+      results.push_back(dscale);
     rewriter.replaceOp(op, results);
     return success();
   }

@@ -72,8 +72,10 @@ void setChannelBiasGradient(Vjp &vjp) {
   Value g = vjp.widen(vjp.cotangent(0));
   SmallVector<int64_t> axes = axesFrom(g, 2);
   axes.insert(axes.begin(), 0);
-  vjp.set(2, vjp.cast(vjp.reduce("ReduceSum", g, axes, /*keepDims=*/false),
-                      vjp.getGradientType(2)));
+  // With its dimensions kept it is the sum that the norm's gradient needs.
+  Value sum = vjp.reshape(vjp.reduce("ReduceSum", g, axes),
+                          onnx::getStaticShape(vjp.operand(2)));
+  vjp.set(2, vjp.cast(sum, vjp.getGradientType(2)));
 }
 
 struct LayerNormalizationRule
