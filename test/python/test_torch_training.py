@@ -63,6 +63,17 @@ def test_half_follows_torch(tmp_path, name, dtype):
     np.testing.assert_allclose(_losses(found)[-10:].mean(), _losses(expected)[-10:].mean(), rtol=0.15)
     if scale:
         assert any(r["skipped"] for r in found)
+    _check_resume(tmp_path)
+
+
+def _check_resume(tmp_path):
+    """40 steps at once with two threads, and 15 and 25 with one: the same bits."""
+    def train(name, steps, *options):
+        training.run(training.BIN / "amp-run", "train", tmp_path / "step", "--data", tmp_path / "data.npz", "--seed", 5, "--save", tmp_path / name, "--steps", steps, *options)
+        return (tmp_path / name).read_bytes()
+    whole = train("whole.safetensors", 40, "--threads", 2)
+    train("first.safetensors", 15, "--threads", 1)
+    assert train("second.safetensors", 40, "--threads", 1, "--resume", tmp_path / "first.safetensors") == whole
 
 
 def test_forced_overflows_are_skipped_as_in_torch(tmp_path):
