@@ -25,8 +25,8 @@ def _run(*command, ok=True, timeout=300, env=None):
     return process.stderr
 
 
-def _write_model(path, nodes=None):
-    """y = relu(x W1 + b1) W2, with a symbolic batch."""
+def _write_model(path, nodes=None, batch="batch"):
+    """y = relu(x W1 + b1) W2, or what the nodes say."""
     rng = np.random.default_rng(5)
     weights = {"w1": rng.standard_normal((6, 16)) / 3, "b1": np.full(16, 0.1), "w2": rng.standard_normal((16, 3)) / 4}
     nodes = nodes or [helper.make_node("Gemm", ["x", "w1", "b1"], ["s"], name="first"), helper.make_node("Relu", ["s"], ["h"], name="relu"),
@@ -36,8 +36,8 @@ def _write_model(path, nodes=None):
     constants += [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()]
     constants += [numpy_helper.from_array(np.float32(0.5), "ratio"), numpy_helper.from_array(np.array(True), "training")]
     used = {name for node in nodes for name in node.input}
-    graph = helper.make_graph(nodes, "small", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 6])],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 3])], [c for c in constants if c.name in used])
+    graph = helper.make_graph(nodes, "small", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 6])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 3])], [c for c in constants if c.name in used])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
@@ -47,13 +47,15 @@ class Place:
     def __init__(self, path):
         self.path = path
         self.config = dict(CONFIG)
+        self.is_symbolic = True
         _write_model(path / "model.onnx")
         rng = np.random.default_rng(6)
         self.data = {"x": rng.standard_normal((10 * ROWS, 6)).astype(np.float32), "labels": rng.integers(0, 3, 10 * ROWS)}
 
     def compile(self, ranks, *arguments, ok=True):
         (self.path / "train.json").write_text(json.dumps(self.config))
-        return _run(BIN / "amp-compile", self.path / "model.onnx", "--training", self.path / "train.json", "--bind", f"batch={ROWS // ranks}",
+        bind = ["--bind", f"batch={ROWS // ranks}"] if self.is_symbolic else []
+        return _run(BIN / "amp-compile", self.path / "model.onnx", "--training", self.path / "train.json", *bind,
                     "-o", self.path / f"step{ranks}", "--jobs=1", *(arguments or ["--data-parallel"]), ok=ok)
 
     def train(self, ranks, name, *arguments, how=("--ranks", None), prefix=(), ok=True, **options):
@@ -150,7 +152,8 @@ def test_buffers_are_those_of_rank_zero(place, guarded):
     nodes = [helper.make_node("Gemm", ["x", "w1", "b1"], ["s"], name="first"),
              helper.make_node("BatchNormalization", ["s", "gamma", "beta", "mean", "var"], ["n"], name="norm"),
              helper.make_node("MatMul", ["n", "w2"], ["y"], name="second")]
-    _write_model(place.path / "model.onnx", nodes)
+    _write_model(place.path / "model.onnx", nodes, batch=ROWS // 2)
+    place.is_symbolic = False
     place.config["guard_buffers"] = guarded
     place.data["labels"][ROWS + 6] = 1
     place.data["x"][ROWS + 6] = np.inf  # a row of rank 1 in the second step
