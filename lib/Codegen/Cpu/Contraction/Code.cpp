@@ -16,6 +16,12 @@ static unsigned getAlignment(Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8;
 }
 
+std::string amp::cpu::spell(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
 Value Code::number(int64_t value) {
   return arith::ConstantOp::create(builder, builder.getI64IntegerAttr(value));
 }

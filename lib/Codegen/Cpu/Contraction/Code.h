@@ -13,6 +13,9 @@
 
 namespace amp::cpu {
 
+/// A type as text, for keys of kernels.
+std::string spell(mlir::Type type);
+
 /// Builds code at the insertion point of a builder. Indices are i64; pointers
 /// are offset by elements.
 class Code {

@@ -103,6 +103,7 @@ private:
   void storeRow(const Place &place, const Columns &columns, Value row,
                 int64_t i, ArrayRef<Value> vectors);
   Value getBatch(Value index, ArrayRef<int64_t> strides);
+  Value getPanelStart(Value batch, Value panel);
   Value sumPointer(Value row, int64_t i, int64_t vector);
 
   const GemmPlan &plan;
@@ -195,6 +196,20 @@ Value TilePrinter::getBatch(Value index, ArrayRef<int64_t> strides) {
   return batch;
 }
 
+/// Where the panel starts; for one that is packed in the task, its matrix.
+Value TilePrinter::getPanelStart(Value batch, Value panel) {
+  const MatrixView &view = plan.problem.b;
+  Value matrix = getBatch(batch, plan.problem.bBatchStrides);
+  if (plan.packInTask)
+    return code.at(b, code.mul(matrix, view.batchStride), plan.problem.source);
+  int64_t columns = plan.tile.columns();
+  int64_t stride = plan.packB ? plan.bPacked.batchStride : view.batchStride;
+  int64_t panelStride = plan.packB ? columns * plan.units : columns;
+  Value offset =
+      code.add(code.mul(matrix, stride), code.mul(panel, panelStride));
+  return code.at(b, offset, plan.bLayout().element);
+}
+
 void TilePrinter::emitTask(Value index) {
   const GemmProblem &problem = plan.problem;
   int64_t columns = plan.tile.columns();
@@ -212,18 +227,7 @@ void TilePrinter::emitTask(Value index) {
                code.mul(firstRow, plan.aLayout().rowStride));
   place.a = code.at(a, aOffset, plan.aLayout().element);
   place.column = code.mul(panel, columns);
-  Value bBatch = getBatch(batch, problem.bBatchStrides);
-  if (plan.packInTask) {
-    place.b =
-        code.at(b, code.mul(bBatch, problem.b.batchStride), problem.source);
-  } else {
-    int64_t stride =
-        plan.packB ? plan.bPacked.batchStride : problem.b.batchStride;
-    int64_t panelStride = plan.packB ? columns * plan.units : columns;
-    Value offset =
-        code.add(code.mul(bBatch, stride), code.mul(panel, panelStride));
-    place.b = code.at(b, offset, plan.bLayout().element);
-  }
+  place.b = getPanelStart(batch, panel);
   Value row = code.add(code.mul(batch, plan.m), firstRow);
   place.c =
       code.at(c, code.add(code.mul(row, plan.n), code.mul(panel, columns)),

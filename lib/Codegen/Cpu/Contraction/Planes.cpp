@@ -17,15 +17,9 @@ static constexpr int64_t taskElements = 8192;
 /// Larger strides are rare; they are read one element at a time.
 static constexpr int64_t largestVectorStride = 4;
 
-static int64_t getGrain(int64_t elementsPerIteration) {
+static int64_t getCopyGrain(int64_t elementsPerIteration) {
   return std::max<int64_t>(1, taskElements /
                                   std::max<int64_t>(1, elementsPerIteration));
-}
-
-static std::string spell(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
 }
 
 /// Calls `body` for `count` elements, 16 at a time; the last call gets the
@@ -172,10 +166,10 @@ KernelOperand amp::cpu::addPlanes(KernelCalls &calls, KernelModule &kernels,
                               Value lo, Value hi) {
                             Code code(builder);
                             // Bits are moved, not numbers; see emitGather.
-        Type moved = element;
-        if (element.getIntOrFloatBitWidth() == 16)
-          moved = builder.getI16Type();
-        RowPadder padder(code, moved, planes);
+                            Type moved = element;
+                            if (element.getIntOrFloatBitWidth() == 16)
+                              moved = builder.getI16Type();
+                            RowPadder padder(code, moved, planes);
                             code.loop(lo, hi, 1, [&](Value index) {
                               padder.emit(index, buffers[0], buffers[1]);
                             });
@@ -183,7 +177,8 @@ KernelOperand amp::cpu::addPlanes(KernelCalls &calls, KernelModule &kernels,
   int64_t rowElements = planes.phases[2] * planes.extents[2];
   int64_t rows = channels * planes.planeSize() / rowElements;
   if (rows != 0)
-    calls.calls.push_back({kernel, {from, to}, rows, getGrain(rowElements)});
+    calls.calls.push_back(
+        {kernel, {from, to}, rows, getCopyGrain(rowElements)});
   return to;
 }
 
@@ -243,6 +238,6 @@ KernelOperand amp::cpu::addSwappedWeights(KernelCalls &calls,
         });
       });
   calls.calls.push_back(
-      {kernel, {weights, to}, rows, getGrain(layout.rowStride)});
+      {kernel, {weights, to}, rows, getCopyGrain(layout.rowStride)});
   return to;
 }

@@ -18,12 +18,6 @@ static constexpr int64_t blockUnits = 384;
 static constexpr int64_t blockRows = 256;
 static constexpr int64_t wantedTasks = 16;
 
-static std::string spell(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
 std::string TapProduct::getKey() const {
   std::string key = llvm::formatv(
       "taps {0} {1} {2}; {3}x{4}x{5} {6},{7} {8} {9} from {10} to {11} at ",

@@ -17,12 +17,6 @@ static constexpr int64_t blockRows = 96;
 static constexpr int64_t mostPanels = 4;
 static constexpr int64_t wantedTasks = 16;
 
-static std::string spell(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
 std::string WindowProduct::getKey() const {
   std::string key = llvm::formatv(
       "windows {0} {1} {2}; {3}x{4}x{5} {6}x{7} from {8} {9} at ",
