@@ -47,12 +47,12 @@ getDifferentiation(const TrainingConfig &config) {
 
 void amp::addLoss(OpPassManager &pm, const TrainingConfig &config,
                   ArrayRef<std::string> bind) {
-  // First: folding must not see a parameter as a constant.
-  pm.addPass(createLiftParametersPass({config.source}));
-  // Gradients need static shapes.
+  // Gradients need static shapes, batch statistics their counts. Nothing that
+  // reads a weight is folded on the way.
   onnx::BindDimsPassOptions dims;
   dims.bind.assign(bind.begin(), bind.end());
   pm.addPass(onnx::createBindDimsPass(dims));
+  pm.addPass(createLiftParametersPass({config.source}));
   pm.addPass(createAddLossPass({config.source}));
 }
 
