@@ -230,6 +230,10 @@ def test_integer_division(tmp_path):
         cases.add(f"FMod_{dtype.name}", binary("Mod", fmod=1), {"a": a, "b": b}, {"y": dtype}, expected={"y": np.fmod(a, b)})
         # By zero: no trap, and 0.
         cases.add(f"DivZero_{dtype.name}", binary("Div"), {"a": a, "b": np.zeros_like(b)}, {"y": dtype}, expected={"y": np.zeros_like(a)})
+    for dtype in (F32, F16, F64):
+        a, b = draw(rng, dtype, (70,), -50, 50, specials=True), draw(rng, dtype, (70,), -7, 7, specials=True)
+        with np.errstate(all="ignore"):
+            cases.add(f"FMod_{dtype.name}", binary("Mod", fmod=1), {"a": a, "b": b}, {"y": dtype}, expected={"y": np.fmod(a, b)})
     for op in ["BitwiseAnd", "BitwiseOr", "BitwiseXor"]:
         cases.add(op, binary(op), {"a": draw(rng, I64, (40,)), "b": draw(rng, I64, (40,))}, {"y": I64})
     for direction in ["LEFT", "RIGHT"]:

@@ -105,9 +105,9 @@ Value divide(const Point &p) {
 }
 
 Value modulo(const Point &p) {
-  if (p.isFloat())
-    return p.e.binary<arith::RemFOp>(p.in[0], p.in[1]);
   Emitter &e = p.e;
+  if (p.isFloat())
+    return emitFmod(e, p.in[0], p.in[1]);
   Value rest = divideIntegers(p, p.in[0], p.in[1], true);
   if (p.attribute("fmod", 0) || p.isUnsigned())
     return rest;

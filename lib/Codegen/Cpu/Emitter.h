@@ -164,14 +164,15 @@ private:
 // Functions of f32 and f64 values (MathFunctions.cpp). Errors in units in the
 // last place of f32, over all finite arguments; f64 goes through libm, lane by
 // lane.
-mlir::Value emitExp(Emitter &e, mlir::Value x);                ///< at most 1
-mlir::Value emitLog(Emitter &e, mlir::Value x);                ///< at most 1
-mlir::Value emitTanh(Emitter &e, mlir::Value x);               ///< at most 2
-mlir::Value emitErf(Emitter &e, mlir::Value x);                ///< at most 2
-mlir::Value emitSigmoid(Emitter &e, mlir::Value x);            ///< at most 3
-mlir::Value emitSin(Emitter &e, mlir::Value x);                ///< at most 2
-mlir::Value emitCos(Emitter &e, mlir::Value x);                ///< at most 2
-mlir::Value emitPow(Emitter &e, mlir::Value x, mlir::Value y); ///< at most 1
+mlir::Value emitExp(Emitter &e, mlir::Value x);                 ///< at most 1
+mlir::Value emitLog(Emitter &e, mlir::Value x);                 ///< at most 1
+mlir::Value emitTanh(Emitter &e, mlir::Value x);                ///< at most 2
+mlir::Value emitErf(Emitter &e, mlir::Value x);                 ///< at most 2
+mlir::Value emitSigmoid(Emitter &e, mlir::Value x);             ///< at most 3
+mlir::Value emitSin(Emitter &e, mlir::Value x);                 ///< at most 2
+mlir::Value emitCos(Emitter &e, mlir::Value x);                 ///< at most 2
+mlir::Value emitPow(Emitter &e, mlir::Value x, mlir::Value y);  ///< at most 1
+mlir::Value emitFmod(Emitter &e, mlir::Value x, mlir::Value y); ///< exact
 
 } // namespace amp::cpu
 

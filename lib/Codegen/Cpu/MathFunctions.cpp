@@ -264,3 +264,14 @@ Value amp::cpu::emitPow(Emitter &e, Value x, Value y) {
   result = e.select(e.ori(isOne, unit), e.f64(1), result);
   return e.convert<arith::TruncFOp>(e.b().getF32Type(), result);
 }
+
+/// Exact, so that the way through f64 rounds nothing.
+Value amp::cpu::emitFmod(Emitter &e, Value x, Value y) {
+  if (isDouble(x))
+    return callLibm(e, "fmod", {x, y});
+  Type f64 = e.b().getF64Type();
+  Value wide = callLibm(
+      e, "fmod",
+      {e.convert<arith::ExtFOp>(f64, x), e.convert<arith::ExtFOp>(f64, y)});
+  return e.convert<arith::TruncFOp>(e.b().getF32Type(), wide);
+}
