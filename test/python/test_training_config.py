@@ -84,6 +84,7 @@ WRONG = [
     ("nonfinite_loss", "ignore", "expected one of continue, skip, error, but got \"ignore\""),
     ("nonfinite_gradients", True, "expected one of apply, skip, but got true"),
     ("guard_buffers", 1, "expected true or false, but got 1"),
+    ("gradient_flags", "on", "expected true or false, but got \"on\""),
     ("outputs", "all", "expected \"keep\", \"drop\" or an array of names, but got \"all\""),
 ]
 #: Where the path of the message is not the path that was changed.

@@ -346,6 +346,17 @@ def test_a_non_finite_loss_skips_on_request(policy, count):
         assert step.state["train.skipped"] == 1
 
 
+def test_flags_name_the_non_finite_gradient():
+    """Only the product of a huge input with the cotangent overflows; flags stand in the order backward makes the gradients."""
+    step = Step(mlp(), scaled())
+    flags = [name for name in step.outputs if name.startswith("found_inf.")]
+    assert flags.index("found_inf.fc2.weight") < flags.index("found_inf.fc1.weight") and len(flags) == 4
+    step.state["fc1.weight"] = np.zeros_like(step.state["fc1.weight"])
+    results = step(**overflowing(batches(1)[0]))
+    assert [name for name in flags if results[name]] == ["found_inf.fc1.weight"]
+    assert not any(name.startswith("found_inf.") for name in Step(mlp(), config(gradient_flags=False)).outputs)
+
+
 def test_outputs_are_dropped_on_request():
     assert Step(mlp(), config(outputs="drop")).outputs[:3] == ["loss", "found_inf", "grad_norm"]
     assert Step(mlp(), config(outputs=["logits"])).outputs[:3] == ["loss", "logits", "found_inf"]

@@ -38,7 +38,10 @@ struct DecomposeCheckGradients : OpRewritePattern<CheckGradientsOp> {
           builder.create("ReduceSum", {builder.mul(wide, wide)}, none));
     }
     Value found = bad.size() == 1 ? bad.front() : builder.create("Max", bad);
-    rewriter.replaceOp(op, {found, sum(builder, squares)});
+    SmallVector<Value> results{found, sum(builder, squares)};
+    if (!op.getFoundIn().empty())
+      llvm::append_range(results, bad);
+    rewriter.replaceOp(op, results);
     return success();
   }
 };

@@ -24,18 +24,18 @@
 // CHECK-SAME:    onnx.name = "train.consecutive_skips"
 // CHECK-SAME:    %[[TRACKER:[a-z0-9]+]]: tensor<i32> {onnx.name = "scaler.growth_tracker", train.init = dense<0> : tensor<i32>, train.role = "scaler_state"}
 // CHECK-SAME:    %[[LEFT:[a-z0-9]+]]: tensor<i32> {onnx.name = "scaler.hysteresis_left", train.init = dense<2> : tensor<i32>, train.role = "scaler_state"}
-// CHECK-SAME:    -> (tensor<f32> {onnx.name = "loss", train.role = "loss"}, tensor<4xf32> {onnx.name = "y", train.role = "output"}, tensor<f32> {onnx.name = "found_inf", train.role = "metric"}, tensor<f32> {onnx.name = "grad_norm", train.role = "metric"}, tensor<4xf32> {onnx.name = "next.a", train.alias = 0 : i64, train.role = "parameter"}, tensor<2xf32> {onnx.name = "next.b", train.alias = 1 : i64
+// CHECK-SAME:    -> (tensor<f32> {onnx.name = "loss", train.role = "loss"}, tensor<4xf32> {onnx.name = "y", train.role = "output"}, tensor<f32> {onnx.name = "found_inf", train.role = "metric"}, tensor<f32> {onnx.name = "grad_norm", train.role = "metric"}, tensor<f32> {onnx.name = "found_inf.a", train.role = "metric"}, tensor<f32> {onnx.name = "found_inf.b", train.role = "metric"}, tensor<4xf32> {onnx.name = "next.a", train.alias = 0 : i64, train.role = "parameter"}, tensor<2xf32> {onnx.name = "next.b", train.alias = 1 : i64
 // CHECK-SAME:    onnx.name = "next.exp_avg.a", train.alias = {{[0-9]+}} : i64, train.of = "a", train.role = "optimizer_state"
 // CHECK-DAG:     %[[GA:.+]] = onnx.Mul(%[[A]], %[[A]])
 // CHECK-DAG:     %[[GB:.+]] = onnx.Mul(%[[B]], %[[B]])
-// CHECK:         %[[FOUND:.+]], %[[SQUARES:.+]] = train.check_gradients %[[GA]], %[[GB]]
+// CHECK:         %[[FOUND:.+]], %[[SQUARES:.+]], %[[INA:.+]]:2 = train.check_gradients %[[GA]], %[[GB]]
 // CHECK:         %[[MULTIPLIER:.+]], %[[NORM:.+]] = train.gradient_multiplier %[[SCALE]], %[[SQUARES]] {max_norm = 2.000000e+00 : f64}
 // CHECK:         %[[BAD:.+]] = onnx.Cast(%[[FOUND]]) {to = 9 : i64}
 // CHECK:         %[[APPLY:.+]] = onnx.Not(%[[BAD]])
 // CHECK:         %[[NEXT:.+]], %{{.+}}, %{{.+}}, %{{.+}} = train.adam_update %[[A]], %[[GA]], %[[M]], %[[V]], %[[MAX]], %[[LR]], %[[MULTIPLIER]], %[[STEP]], %[[APPLY]] {clip_value = 5.000000e-01 : f64}
 // CHECK:         train.adam_update %[[B]], %[[GB]], {{.+}}, %[[LR]], %[[MULTIPLIER]], %[[STEP]], %[[APPLY]]
 // CHECK:         %[[NEWSCALE:.+]], %{{.+}}, %{{.+}} = train.update_scale %[[SCALE]], %[[TRACKER]], %[[LEFT]], %[[FOUND]] {backoff_factor = 5.000000e-01 : f64, growth_factor = 2.000000e+00 : f64, growth_interval = 7 : i64, hysteresis = 2 : i64, min_scale = 1.000000e+00 : f64}
-// CHECK:         return %{{.+}}, %[[A]], %[[FOUND]], %[[NORM]], %[[NEXT]], %{{.+}}, %[[NEWSCALE]],
+// CHECK:         return %{{.+}}, %[[A]], %[[FOUND]], %[[NORM]], %[[INA]]#0, %[[INA]]#1, %[[NEXT]], %{{.+}}, %[[NEWSCALE]],
 func.func @scaled(%a: tensor<4xf32> {onnx.name = "a", train.role = "parameter"}, %b: tensor<2xf32> {onnx.name = "b", train.role = "parameter"}, %scale: tensor<f32> {onnx.name = "scaler.scale", train.role = "scaler_state"})
     -> (tensor<f32> {onnx.name = "loss", train.role = "loss"}, tensor<4xf32> {onnx.name = "y", train.role = "output"}, tensor<4xf32> {train.of = "a", train.role = "gradient"}, tensor<2xf32> {train.of = "b", train.role = "gradient"}) {
   %0 = onnx.ReduceSumSquare(%a) {keepdims = 0 : i64} : (tensor<4xf32>) -> tensor<f32>
@@ -45,7 +45,7 @@ func.func @scaled(%a: tensor<4xf32> {onnx.name = "a", train.role = "parameter"},
 }
 
 //--- micro.json
-{"loss": "y", "optimizer": {"sgd": {"lr": 0.5}}, "accumulate": 4, "loss_scale": {"enabled": true}}
+{"loss": "y", "optimizer": {"sgd": {"lr": 0.5}}, "accumulate": 4, "gradient_flags": false, "loss_scale": {"enabled": true}}
 //--- micro.mlir
 // The sum is checked, not the micro step's gradient; every fourth call updates and empties the accumulator.
 // CHECK-LABEL: func.func @micro(

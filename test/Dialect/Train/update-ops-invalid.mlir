@@ -8,6 +8,14 @@ func.func @no_gradient() {
 
 // -----
 
+func.func @flags(%g: tensor<4xf32>) {
+  // expected-error @below {{expects a flag for each of 2 gradients, but has 1}}
+  %0:3 = train.check_gradients %g, %g : tensor<4xf32>, tensor<4xf32> flags tensor<f32>
+  return
+}
+
+// -----
+
 func.func @max_norm(%s: tensor<f32>, %q: tensor<f32>) {
   // expected-error @below {{expects 'max_norm' to be a finite number above 0, but got 0}}
   %0:2 = train.gradient_multiplier %s, %q {max_norm = 0.0 : f64}

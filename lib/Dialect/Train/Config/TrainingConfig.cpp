@@ -158,6 +158,7 @@ static void readTopLevel(FirstError &error, ObjectReader &reader,
   reader.readRegexes("frozen", config.frozen);
   reader.read("accumulate", config.accumulate, 1, 1 << 20);
   reader.read("guard_buffers", config.guardBuffers);
+  reader.read("gradient_flags", config.gradientFlags);
   readOutputs(reader, config);
   config.nonfiniteLoss = static_cast<NonfiniteLoss>(
       reader.readWord("nonfinite_loss", {"continue", "skip", "error"}, 0));
@@ -194,8 +195,8 @@ Expected<TrainingConfig> TrainingConfig::parse(StringRef commented,
   ObjectReader reader(error, *value, "",
                       {"loss", "optimizer", "autocast", "loss_scale", "clip",
                        "schedule", "trainable", "frozen", "accumulate",
-                       "guard_buffers", "outputs", "nonfinite_loss",
-                       "nonfinite_gradients"});
+                       "guard_buffers", "gradient_flags", "outputs",
+                       "nonfinite_loss", "nonfinite_gradients"});
   TrainingConfig config;
   config.source = text;
   if (!error.any())

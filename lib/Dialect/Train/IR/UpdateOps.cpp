@@ -53,6 +53,10 @@ static LogicalResult verifyBeta(Operation *op, StringRef name, APFloat number) {
 LogicalResult CheckGradientsOp::verify() {
   if (getGradients().empty())
     return emitOpError() << "expects at least one gradient";
+  if (!getFoundIn().empty() && getFoundIn().size() != getGradients().size())
+    return emitOpError() << "expects a flag for each of "
+                         << getGradients().size() << " gradients, but has "
+                         << getFoundIn().size();
   return success();
 }
 

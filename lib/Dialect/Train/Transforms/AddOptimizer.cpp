@@ -31,7 +31,10 @@ public:
 /// A parameter with its gradient.
 struct Trained {
   BlockArgument parameter;
+  /// What is applied: with accumulation the sum.
   Value gradient;
+  /// What backward made.
+  Value made;
 };
 
 /// Builds the second half of one step.
@@ -115,7 +118,7 @@ LogicalResult StepBuilder::takeGradients() {
       function.emitWarning() << "the loss does not depend on the parameter '"
                              << of.getValue() << "': it will not be trained";
     else
-      trained.push_back({parameter, gradient});
+      trained.push_back({parameter, gradient, gradient});
     eraseResult(function, i);
   }
   if (trained.empty())
@@ -161,13 +164,23 @@ void StepBuilder::addMetric(StringRef name, Value value) {
 }
 
 void StepBuilder::check() {
+  // In the order they are made: the first flag that is set is where it began.
+  SmallVector<Trained> ordered(trained);
+  llvm::sort(ordered, [](const Trained &a, const Trained &b) {
+    Operation *first = a.made.getDefiningOp();
+    Operation *second = b.made.getDefiningOp();
+    return first && second ? first->isBeforeInBlock(second) : !first && second;
+  });
   SmallVector<Value> gradients;
-  for (const Trained &one : trained)
+  for (const Trained &one : ordered)
     gradients.push_back(one.gradient);
   Location loc = function.getLoc();
   Type scalar = RankedTensorType::get({}, f32);
-  auto check =
-      CheckGradientsOp::create(builder, loc, {scalar, scalar}, gradients);
+  auto check = CheckGradientsOp::create(
+      builder, loc,
+      SmallVector<Type>(config.gradientFlags ? 2 + gradients.size() : 2,
+                        scalar),
+      gradients);
   found = check.getFoundInf();
   scale = findArgument(function, "scaler.scale");
   FloatAttr maxNorm;
@@ -180,6 +193,10 @@ void StepBuilder::check() {
   multiplier = clip.getMultiplier();
   addMetric("found_inf", found);
   addMetric("grad_norm", clip.getGradientNorm());
+  for (auto [one, flag] : llvm::zip(ordered, check.getFoundIn()))
+    addMetric("found_inf." +
+                  getArgumentName(function, one.parameter.getArgNumber()).str(),
+              flag);
 }
 
 /// Decides whether parameters are updated.

@@ -115,6 +115,8 @@ struct TrainingConfig {
   /// Whether a step with a non-finite gradient is skipped. Without a value: as
   /// loss scaling is on.
   std::optional<bool> skipNonfiniteGradients;
+  /// Whether the step returns a flag for each parameter's gradient.
+  bool gradientFlags = true;
   /// Whether buffers keep their values in skipped steps, too.
   bool guardBuffers = false;
   /// Names of the outputs to keep; without a value all.

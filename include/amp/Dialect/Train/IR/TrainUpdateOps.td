@@ -23,7 +23,8 @@ def Train_CheckGradientsOp : Train_Op<"check_gradients", [Pure]> {
     `found_inf` is 1 if an element of any gradient is NaN or infinite, else 0.
     `sum_of_squares` is the sum of the squares of all elements as they are, in
     float32: of scaled gradients the scaled sum. It is not finite when an
-    element is not, or when it overflows.
+    element is not, or when it overflows. `found_in`, if asked for, is one flag
+    for each gradient.
 
     Example:
     ```mlir
@@ -31,8 +32,11 @@ def Train_CheckGradientsOp : Train_Op<"check_gradients", [Pure]> {
     ```
   }];
   let arguments = (ins Variadic<Train_FloatTensor>:$gradients);
-  let results = (outs Train_F32Scalar:$found_inf, Train_F32Scalar:$sum_of_squares);
-  let assemblyFormat = "$gradients attr-dict `:` type($gradients)";
+  let results = (outs Train_F32Scalar:$found_inf, Train_F32Scalar:$sum_of_squares,
+                      Variadic<Train_F32Scalar>:$found_in);
+  let assemblyFormat = [{
+    $gradients attr-dict `:` type($gradients) (`flags` type($found_in)^)?
+  }];
   let hasVerifier = 1;
 }
 

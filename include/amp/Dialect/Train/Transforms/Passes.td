@@ -208,6 +208,51 @@ def LiftParametersPass : Pass<"train-lift-parameters", "::mlir::func::FuncOp"> {
                            "::amp::train::TrainDialect"];
 }
 
+def MergeChecksPass : Pass<"train-merge-checks", "::mlir::func::FuncOp"> {
+  let summary = "Merge finite checks whose results are combined into one";
+  let description = [{
+    Two checks whose flags are joined by Max and whose sums of squares are added
+    become one over the gradients of both, so that one pass reads them. A check
+    whose flag or sum is used otherwise stays.
+
+    ```mlir
+    %f0, %s0 = train.check_gradients %a : tensor<4xf32>
+    %f1, %s1 = train.check_gradients %b : tensor<2xf32>
+    %found = onnx.Max(%f0, %f1) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %squares = onnx.Add(%s0, %s1) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    ```
+    becomes
+    ```mlir
+    %found, %squares = train.check_gradients %a, %b : tensor<4xf32>, tensor<2xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numMerged", "num-merged", "Finite checks merged away">];
+  let dependentDialects = ["::amp::train::TrainDialect"];
+}
+
+def MoveUnscalePass : Pass<"train-move-unscale", "::mlir::func::FuncOp"> {
+  let summary = "Move multiplications of gradients into their updates";
+  let description = [{
+    An update of a gradient that was multiplied by a number takes the gradient
+    itself, and the number goes into its `multiplier`: one pass over the gradient
+    less. For powers of two, as loss scales are, the same bits come out unless
+    the product over- or underflows; other factors round once instead of twice.
+    A product of float16 or bfloat16 stays: its rounding would be lost.
+
+    ```mlir
+    %u = onnx.Mul(%g, %inverse) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    %p1 = train.sgd_update %p, %u, %lr, %m, %step, %apply : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<i64>, tensor<i1>) -> tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = onnx.Mul(%m, %inverse) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %p1 = train.sgd_update %p, %g, %lr, %0, %step, %apply : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<i64>, tensor<i1>) -> tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numMoved", "num-moved", "Multiplications moved into updates">];
+  let dependentDialects = ["::amp::onnx::OnnxDialect"];
+}
+
 def ScaleLossPass : Pass<"train-scale-loss", "::mlir::func::FuncOp"> {
   let summary = "Start backward from the loss scale";
   let description = [{
