@@ -4,9 +4,9 @@
 // RUN: not amp-opt %t/model.mlir --build-training-step 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not amp-opt %t/model.mlir --build-training-step=config=%t/wrong.json 2>&1 | FileCheck %s --check-prefix=WRONG
 
-// PIPELINE:      train-lift-parameters
 // PIPELINE:      onnx-bind-dims
-// PIPELINE-NEXT: train-add-loss
+// PIPELINE-NEXT: train-lift-parameters
+// PIPELINE:      train-add-loss
 // PIPELINE-NOT:  assign-precision
 // PIPELINE:      train-differentiate
 // PIPELINE-NEXT: train-scale-loss
