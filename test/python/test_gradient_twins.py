@@ -77,10 +77,10 @@ def with_loss(model, feeds):
 
 
 def differentiable(path, model):
-    """Names of the inputs to differentiate by: not the class weights of losses, which no rule differentiates."""
-    losses = ("test_nllloss", "test_sce")
+    """Names of the inputs to differentiate by: not the class weights of losses nor the tables of rotary embeddings, which are constants to the rules."""
+    first_only = ("test_nllloss", "test_sce", "test_rotary_embedding")
     names = [info.name for info in model.graph.input]
-    return names[:1] if Path(path).parent.name.startswith(losses) else names
+    return names[:1] if Path(path).parent.name.startswith(first_only) else names
 
 
 def gradients(path, folder):
