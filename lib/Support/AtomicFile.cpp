@@ -179,9 +179,7 @@ Error AtomicFile::publish() {
   return Error::success();
 }
 
-/// Makes the renames in a folder durable. Not all file systems can; the files
-/// themselves are whole by then, so that is no failure.
-static void syncFolder(StringRef folder) {
+void amp::syncFolder(StringRef folder) {
   int fd = ::open(folder.str().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return;

@@ -66,6 +66,10 @@ private:
   uint64_t written = 0, flushed = 0;
 };
 
+/// Makes the renames in a folder durable. Not all file systems can; the files
+/// themselves are whole by then, so that is no failure.
+void syncFolder(llvm::StringRef folder);
+
 /// Writes a whole file that way.
 llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text);
 

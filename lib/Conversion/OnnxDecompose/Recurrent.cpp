@@ -38,6 +38,14 @@ Value RecurrentLayer::initialState(unsigned position) {
   return d.widen(d.reshape(state, {batch, hidden}));
 }
 
+Value RecurrentLayer::sumBiases(unsigned gates) {
+  Value both = operand(3);
+  if (!both)
+    return {};
+  both = d.widen(both);
+  return d.add(part(both, 0, gates), part(both, gates, gates));
+}
+
 Value RecurrentLayer::projectInputs(Value bias) {
   Value x = d.input(0);
   if (isBatchFirst)
@@ -161,12 +169,7 @@ public:
   explicit LSTMCell(LSTMOp op) : couplesGates(op.getInputForget() != 0) {}
 
   SmallVector<Value> begin(RecurrentLayer &layer) override {
-    Value bias;
-    if (Value both = layer.operand(3)) {
-      both = layer.d.widen(both);
-      bias = layer.d.add(layer.part(both, 0, 4), layer.part(both, 4, 4));
-    }
-    layer.projected = layer.projectInputs(bias);
+    layer.projected = layer.projectInputs(layer.sumBiases(4));
     layer.recurrence = layer.operand(2);
     peephole = layer.operand(7);
     if (peephole)
@@ -257,12 +260,7 @@ private:
 class RNNCell final : public RecurrentCell {
 public:
   SmallVector<Value> begin(RecurrentLayer &layer) override {
-    Value bias;
-    if (Value both = layer.operand(3)) {
-      both = layer.d.widen(both);
-      bias = layer.d.add(layer.part(both, 0, 1), layer.part(both, 1, 1));
-    }
-    layer.projected = layer.projectInputs(bias);
+    layer.projected = layer.projectInputs(layer.sumBiases(1));
     layer.recurrence = layer.operand(2);
     return {layer.initialState(5)};
   }

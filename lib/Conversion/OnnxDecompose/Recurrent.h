@@ -54,6 +54,9 @@ public:
   /// The current direction's part of an operand; null where absent.
   mlir::Value operand(unsigned position);
   mlir::Value initialState(unsigned position);
+  /// The biases of inputs and of the state in one, for `gates` gates, wide;
+  /// null without biases.
+  mlir::Value sumBiases(unsigned gates);
   /// The product of the inputs of all steps with W, in f32:
   /// (steps, batch, gates * hidden).
   mlir::Value projectInputs(mlir::Value bias);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Parts.h"
+#include "amp/Support/AtomicFile.h"
 #include "amp/Support/Json.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -159,14 +160,6 @@ Error ArtifactFolder::takeOverFiles() {
       return Error::success();
     return fail("cannot keep '" + join(target, file) + "'", errno);
   });
-}
-
-static void syncFolder(StringRef folder) {
-  int fd = ::open(folder.str().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0)
-    return;
-  ::fsync(fd);
-  ::close(fd);
 }
 
 Error ArtifactFolder::publish() {

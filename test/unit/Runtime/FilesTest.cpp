@@ -20,8 +20,8 @@ namespace {
 class Files : public testing::Test {
 protected:
   Files() {
-    char pattern[] = "/tmp/amp-runtime-XXXXXX";
-    folder = ::mkdtemp(pattern);
+    std::string pattern = testing::TempDir() + "amp-runtime-XXXXXX";
+    folder = ::mkdtemp(pattern.data());
   }
   ~Files() override {
     for (const std::string &path : paths)
