@@ -1,8 +1,8 @@
 """Training by an artifact is training by PyTorch: the same skips and scales exactly, the same losses within a band.
 
 Float32 runs drift apart by rounding, and how fast depends on the model: PyTorch in double precision is the judge, and the artifact may be
-1e-5 or 8 times as far from it as PyTorch in float32 is (models with many kinks, such as the ResNet, leave both at 1e-5 within 10 steps). Half types: PyTorch itself rounds differently from one attention or fusion to the
-next, so the first losses agree to 2^-7 and the last ones to 15 %."""
+1e-5 or 4 times as far from it as PyTorch in float32 is. (The ResNet has so many kinks that its learning rate is kept small.) Half types:
+PyTorch itself rounds differently from one attention or fusion to the next, so the first losses agree to 2^-7 and the last ones to 15 %."""
 
 import copy
 
@@ -45,7 +45,7 @@ def _compare_scaling(found, expected):
 @pytest.mark.parametrize("name", torch_models.MODELS)
 def test_float32_follows_torch(tmp_path, name):
     found, expected, exact = map(_losses, _train(tmp_path, name, "f32"))
-    allowed = np.maximum(1e-5 * np.abs(exact), 8 * np.maximum.accumulate(np.abs(expected - exact)))
+    allowed = np.maximum(1e-5 * np.abs(exact), 4 * np.maximum.accumulate(np.abs(expected - exact)))
     assert (np.abs(found - exact) <= allowed)[:10].all(), np.abs(found - exact)[:10] / exact[:10]
     np.testing.assert_allclose(found[-10:].mean(), expected[-10:].mean(), rtol=2e-2)
 

@@ -194,7 +194,7 @@ BCE = {"bce_with_logits": {"logits": "logits", "labels": "labels"}}
 # name: module, batch maker, loss, optimizer, further keys of train.json
 MODELS = {
     "mlp": (MLP, _rows, CROSS_ENTROPY, SGD, {}),
-    "resnet": (ResNet, _images(3, 16, 10, 16), CROSS_ENTROPY, {"sgd": {"lr": 2e-4, "momentum": 0.9}}, {}),
+    "resnet": (ResNet, _images(3, 16, 10, 16), CROSS_ENTROPY, {"sgd": {"lr": 2e-5, "momentum": 0.9}}, {}),
     "encoder": (Encoder, _tokens(97, 16, 4, 4), CROSS_ENTROPY, ADAMW, {"clip": {"norm": 1.0}}),
     "decoder": (Decoder, _tokens(61, 16, 0, 4, True), CROSS_ENTROPY, ADAMW, {"accumulate": 4}),
     "lstm": (LSTMClassifier, _tokens(50, 12, 3, 6), CROSS_ENTROPY, ADAMW, {}),
