@@ -19,3 +19,9 @@ find_package(Protobuf REQUIRED)
 find_package(ONNX REQUIRED CONFIG PATHS ${AMP_DEPS}/onnx-1.22.0 NO_DEFAULT_PATH)
 find_package(Threads REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# The extension modules are for the interpreter that runs the tests.
+if(NOT Python_EXECUTABLE AND EXISTS ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+  set(Python_EXECUTABLE ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+endif()
+find_package(Python 3.9 COMPONENTS Interpreter Development.Module)

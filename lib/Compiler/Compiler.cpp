@@ -27,26 +27,23 @@ void amp::registerCompilerDialects(DialectRegistry &registry) {
 
 namespace {
 
-LogicalResult fail(const Twine &message) {
-  llvm::errs() << "error: " << message << '\n';
-  return failure();
-}
-
-LogicalResult fail(llvm::Error error) {
-  return fail(llvm::toString(std::move(error)));
-}
-
 /// One compilation; each step needs what the ones before have left.
 class Compilation {
 public:
   Compilation(const CompileOptions &options, MLIRContext &context)
       : options(options), context(context), reader(context) {}
 
-  LogicalResult run();
+  /// Without a model, the one that the options name is read.
+  LogicalResult run(OwningOpRef<ModuleOp> model = {});
 
 private:
+  LogicalResult fail(const Twine &message);
+  LogicalResult fail(llvm::Error error) {
+    return fail(llvm::toString(std::move(error)));
+  }
+  LogicalResult finish(llvm::StringRef phase);
   LogicalResult prepare();
-  LogicalResult makeGraphs();
+  LogicalResult makeGraphs(OwningOpRef<ModuleOp> model);
   LogicalResult makeKernels();
   LogicalResult makeCode();
   LogicalResult write();
@@ -68,6 +65,20 @@ private:
 };
 
 } // namespace
+
+LogicalResult Compilation::fail(const Twine &message) {
+  llvm::raw_ostream &os = options.errors ? *options.errors : llvm::errs();
+  os << "error: " << message << '\n';
+  return failure();
+}
+
+/// Ends a phase; fails when no other is wanted.
+LogicalResult Compilation::finish(llvm::StringRef phase) {
+  report.finish(phase);
+  if (options.cancelled && *options.cancelled)
+    return fail("the compilation was cancelled");
+  return success();
+}
 
 /// Everything that can be wrong without reading the model.
 LogicalResult Compilation::prepare() {
@@ -121,14 +132,13 @@ LogicalResult Compilation::writeGraphs() {
   return success();
 }
 
-LogicalResult Compilation::makeGraphs() {
-  OwningOpRef<ModuleOp> model = reader.read(options.model);
-  report.finish("read");
+LogicalResult Compilation::makeGraphs(OwningOpRef<ModuleOp> model) {
   if (!model)
+    model = reader.read(options.model);
+  if (failed(finish("read")) || !model)
     return failure();
   FailureOr<Graphs> built = buildGraphs(std::move(model), options, config);
-  report.finish("graph");
-  if (failed(built))
+  if (failed(finish("graph")) || failed(built))
     return failure();
   graphs = std::move(*built);
   return options.graphFile.empty() ? success() : writeGraphs();
@@ -161,8 +171,7 @@ LogicalResult Compilation::makeKernels() {
     printPlans(*entry);
     report.addEntry(*entry, llvm::range_size(function.getOps()));
   }
-  report.finish("kernels");
-  return success();
+  return finish("kernels");
 }
 
 LogicalResult Compilation::makeCode() {
@@ -171,15 +180,13 @@ LogicalResult Compilation::makeCode() {
                          : llvm::hardware_concurrency().compute_thread_count();
   FailureOr<std::vector<cpu::ObjectFile>> objects =
       cpu::compileToObjects(*kernels, *target, threads);
-  report.finish("code");
-  if (failed(objects))
+  if (failed(finish("code")) || failed(objects))
     return failure();
   llvm::Expected<cpu::ObjectFile> linked = cpu::linkShared(*objects);
-  report.finish("link");
   if (!linked)
     return fail(linked.takeError());
   code = std::move(*linked);
-  return success();
+  return finish("link");
 }
 
 LogicalResult Compilation::write() {
@@ -204,8 +211,9 @@ LogicalResult Compilation::write() {
   return success();
 }
 
-LogicalResult Compilation::run() {
-  return success(succeeded(prepare()) && succeeded(makeGraphs()) &&
+LogicalResult Compilation::run(OwningOpRef<ModuleOp> model) {
+  return success(succeeded(prepare()) &&
+                 succeeded(makeGraphs(std::move(model))) &&
                  succeeded(makeKernels()) && succeeded(makeCode()) &&
                  succeeded(write()));
 }
@@ -213,4 +221,10 @@ LogicalResult Compilation::run() {
 LogicalResult amp::compileModel(const CompileOptions &options,
                                 MLIRContext &context) {
   return Compilation(options, context).run();
+}
+
+LogicalResult amp::compileModel(OwningOpRef<ModuleOp> model,
+                                const CompileOptions &options) {
+  MLIRContext &context = *model->getContext();
+  return Compilation(options, context).run(std::move(model));
 }

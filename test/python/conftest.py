@@ -1,5 +1,6 @@
 """Worker pool, work done ahead of the tests that wait for it, and a summary of what was compared how."""
 import os
+import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,6 +8,9 @@ import pytest
 
 from harness import amp_opt_path
 from workers import Pool
+
+# The Python package, as it was built beside the programs.
+sys.path.insert(0, str(amp_opt_path().parent.parent / "python"))
 
 JOBS = int(os.environ.get("AMP_JOBS") or min(4, os.cpu_count() or 1))
 _tally = Counter()

@@ -9,7 +9,9 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -35,15 +37,24 @@ struct CompileOptions {
   bool printPlan = false, printMemory = false;
   /// Threads to compile with; 0: as many as there are processors.
   unsigned threads = 0;
+  /// Where errors are said; null: on standard error.
+  llvm::raw_ostream *errors = nullptr;
+  /// When this becomes true, the compilation fails after its current step; may
+  /// be null.
+  const std::atomic<bool> *cancelled = nullptr;
 };
 
 /// Everything the compiler may meet: dialects, gradient rules, translations.
 void registerCompilerDialects(mlir::DialectRegistry &registry);
 
-/// Compiles a model and writes the artifact. Errors are printed to standard
-/// error.
+/// Compiles a model and writes the artifact. Errors are said as the options
+/// tell, diagnostics as the context's handler does, if the model is no file.
 mlir::LogicalResult compileModel(const CompileOptions &options,
                                  mlir::MLIRContext &context);
+/// The same for a model that was read already; `options.model` is what it is
+/// called.
+mlir::LogicalResult compileModel(mlir::OwningOpRef<mlir::ModuleOp> model,
+                                 const CompileOptions &options);
 
 /// Prints a train.json to start from: names of outputs and parameters of the
 /// model, and what is commonly set. Errors are printed to standard error.
