@@ -144,7 +144,7 @@ AMP_API amp_status amp_set_threads(amp_step *step, int32_t threads);
 /** Runs an entry. Every input and label must be given, by name or, when all
  * names are NULL, in the order of the entry's list. Outputs, losses, metrics
  * and gradients that are asked for are written; others are not needed.
- * Memory aligned to 64 bytes is used where it lies, other memory is copied. */
+ * Memory aligned as its elements are is used where it lies, other is copied. */
 AMP_API amp_status amp_run(amp_step *step, const char *entry,
                            const amp_buffer *inputs, size_t num_inputs,
                            const amp_buffer *outputs, size_t num_outputs);

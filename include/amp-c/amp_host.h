@@ -31,8 +31,9 @@ struct amp_host {
   void *pool;
 };
 
-/** An entry. `tensors` are in the order of the manifest's list for the entry,
- * each aligned to 64 bytes; `workspace` too. Returns 0 when it succeeded. */
+/** An entry. `tensors` are in the order of the manifest's list for the entry:
+ * inputs and outputs aligned as their elements are, all others and `workspace`
+ * to 64 bytes. Returns 0 when it succeeded. */
 typedef int32_t (*amp_entry)(void *const *tensors, void *workspace,
                              const struct amp_host *host);
 

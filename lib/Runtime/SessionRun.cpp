@@ -60,6 +60,12 @@ size_t Session::findSlot(const Entry &entry, const Binding &binding,
                           (have.empty() ? "none" : have.str()));
 }
 
+/// Whether code can use memory of the caller's for a tensor where it lies: what
+/// it loads and stores there is aligned as elements are.
+static bool isUsable(const void *data, const TensorInfo &tensor) {
+  return data && reinterpret_cast<uintptr_t>(data) % getSize(tensor.dtype) == 0;
+}
+
 void Session::placeInputs(Entry &entry, const std::vector<Binding> &inputs) {
   const std::vector<size_t> &ids = entry.info->tensors;
   for (size_t slot = 0; slot < ids.size(); ++slot)
@@ -73,7 +79,7 @@ void Session::placeInputs(Entry &entry, const std::vector<Binding> &inputs) {
            "input " + quote(getTensor(id).name) + " was given twice");
     given[slot] = true;
     entry.tensors[slot] = inputs[i].data;
-    if (isAligned(inputs[i].data) && inputs[i].data)
+    if (isUsable(inputs[i].data, getTensor(id)))
       continue;
     entry.tensors[slot] = getOwn(id);
     if (getTensor(id).bytes)
@@ -103,7 +109,7 @@ Session::placeOutputs(Entry &entry, const std::vector<Binding> &outputs) {
            "output " + quote(tensor.name) + " was given twice");
     given[slot] = true;
     // Scalars stay here too: statistics are read from them.
-    if (tensor.isScalar() || !isAligned(outputs[i].data))
+    if (tensor.isScalar() || !isUsable(outputs[i].data, tensor))
       copies.push_back({ids[slot], outputs[i].data});
     else
       entry.tensors[slot] = outputs[i].data;

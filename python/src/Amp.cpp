@@ -14,7 +14,9 @@ using namespace amp::python;
 NB_MODULE(_amp, module) {
   module.doc() = "Graphs, passes and the compiler of amp-mlir.";
   module.attr("__version__") = AMP_VERSION;
-  nb::exception<Error>(module, "Error", PyExc_RuntimeError);
+  nb::exception<Error>(
+      module, "CompileError",
+      nb::module_::import_("amp_mlir.errors").attr("Error").ptr());
   bindModule(module);
   bindCompile(module);
   bindGraphBuilder(module);

@@ -18,7 +18,7 @@
 
 namespace amp::python {
 
-/// What Python sees as `amp_mlir.Error`, or as its subclass `CompileError`.
+/// What Python sees as `amp_mlir.CompileError`.
 class Error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

@@ -21,6 +21,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 using namespace mlir;
 using namespace amp::python;
@@ -87,20 +88,35 @@ std::string Module::getText(std::optional<int64_t> elideOver,
   return text;
 }
 
-void Module::runPipeline(const std::string &pipeline) {
+/// Runs the passes that `fill` adds; it explains a failure of its own.
+void Module::run(
+    llvm::function_ref<LogicalResult(OpPassManager &, std::string &)> fill) {
   Diagnostics diagnostics(context.get());
   {
     nb::gil_scoped_release unlocked;
     std::string problem;
-    llvm::raw_string_ostream os(problem);
     PassManager pm(context.get(), ModuleOp::getOperationName(),
                    PassManager::Nesting::Implicit);
-    if (failed(parsePassPipeline(pipeline, pm, os)))
-      diagnostics.raise("pipeline '" + pipeline +
-                        "': " + llvm::StringRef(problem).trim().str());
-    diagnostics.check(pm.run(get()), "the pipeline '" + pipeline + "' failed");
+    LogicalResult filled = fill(pm, problem);
+    diagnostics.check(filled, StringRef(problem).trim());
+    diagnostics.check(pm.run(get()), "a pass failed without saying why");
   }
   diagnostics.warn();
+}
+
+void Module::runPipeline(const std::string &pipeline) {
+  run([&](OpPassManager &pm, std::string &problem) {
+    problem = "pipeline '" + pipeline + "': ";
+    llvm::raw_string_ostream os(problem);
+    return parsePassPipeline(pipeline, pm, os);
+  });
+}
+
+void Module::autocast(const AutocastPipelineOptions &options) {
+  run([&](OpPassManager &pm, std::string &) {
+    buildAutocastPipeline(pm, options);
+    return success();
+  });
 }
 
 void Module::save(const std::string &path, int64_t opset,
@@ -163,6 +179,30 @@ static nb::list getOutputs(const Module &module) {
   return outputs;
 }
 
+using Texts = std::vector<std::string>;
+
+static void autocast(Module &module, const std::string &dtype,
+                     const std::string &policy, const Texts &allow,
+                     const Texts &deny, const Texts &pin, const Texts &pinSlot,
+                     bool keepIOTypes, const std::string &lossyConstants,
+                     const std::string &decisions,
+                     const std::string &saveDecisions,
+                     const std::string &report) {
+  amp::AutocastPipelineOptions options;
+  options.dtype = dtype;
+  options.policy = policy;
+  options.allow = ArrayRef(allow);
+  options.deny = ArrayRef(deny);
+  options.pin = ArrayRef(pin);
+  options.pinSlot = ArrayRef(pinSlot);
+  options.keepIOTypes = keepIOTypes;
+  options.lossyConstants = lossyConstants;
+  options.decisions = decisions;
+  options.saveDecisions = saveDecisions;
+  options.report = report;
+  module.autocast(options);
+}
+
 void amp::python::bindModule(nb::module_ &module) {
   nb::class_<Module>(module, "Module",
                      "A model: one graph of `onnx` operations.")
@@ -179,6 +219,14 @@ void amp::python::bindModule(nb::module_ &module) {
            "Runs passes, as `amp-opt --pass-pipeline` names them: "
            "\"autocast{dtype=f16},canonicalize\". Changes the module. Raises "
            "Error with what the passes said.")
+      .def("autocast", &autocast, nb::kw_only(), nb::arg("dtype") = "f16",
+           nb::arg("policy") = "balanced", nb::arg("allow") = Texts(),
+           nb::arg("deny") = Texts(), nb::arg("pin") = Texts(),
+           nb::arg("pin_slot") = Texts(), nb::arg("keep_io_types") = true,
+           nb::arg("lossy_constants") = "", nb::arg("decisions") = "",
+           nb::arg("save_decisions") = "", nb::arg("report") = "",
+           "Runs the autocast passes, whose options these are. Changes the "
+           "module. Raises Error.")
       .def("save", &Module::save, nb::arg("path"), nb::kw_only(),
            nb::arg("opset") = 0, nb::arg("external_data_threshold") = 0,
            "Writes .onnx, .mlir or .mlirbc. The file appears whole or not at "

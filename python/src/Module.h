@@ -8,6 +8,7 @@
 #define AMP_PYTHON_SRC_MODULE_H
 
 #include "Context.h"
+#include "amp/Pipelines/Autocast.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -40,11 +41,17 @@ public:
   /// Resources of more bytes than `elideOver` are left out of the text.
   std::string getText(std::optional<int64_t> elideOver, bool locations) const;
   void runPipeline(const std::string &pipeline);
+  /// Runs the autocast passes.
+  void autocast(const AutocastPipelineOptions &options);
   void save(const std::string &path, int64_t opset,
             uint64_t externalDataThreshold) const;
   std::shared_ptr<Module> clone() const;
 
 private:
+  void run(llvm::function_ref<mlir::LogicalResult(mlir::OpPassManager &,
+                                                  std::string &)>
+               fill);
+
   std::shared_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string source;

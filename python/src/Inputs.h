@@ -1,0 +1,41 @@
+//===- Inputs.h - Arguments of a call as the C interface takes them -------===//
+//
+// Arrays of any library that speaks DLPack or the buffer protocol.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_PYTHON_SRC_INPUTS_H
+#define AMP_PYTHON_SRC_INPUTS_H
+
+#include "Step.h"
+#include <nanobind/ndarray.h>
+
+namespace amp::python {
+
+/// The arguments of one call, matched with an entry's inputs and checked. They
+/// are used where they lie; one that is not contiguous is copied.
+class Inputs {
+public:
+  /// Throws StepError, which names the argument.
+  Inputs(const EntrySpec &entry, nanobind::tuple arguments,
+         nanobind::dict named);
+
+  const std::vector<amp_buffer> &getBuffers() const { return buffers; }
+  /// Names of those that were copied.
+  const std::vector<std::string> &getCopied() const { return copied; }
+
+private:
+  using Array = nanobind::ndarray<nanobind::ro>;
+
+  void add(const TensorSpec &tensor, nanobind::handle argument);
+
+  const EntrySpec &entry;
+  std::vector<Array> arrays;
+  std::vector<Memory> memory;
+  std::vector<amp_buffer> buffers;
+  std::vector<std::string> copied;
+};
+
+} // namespace amp::python
+
+#endif // AMP_PYTHON_SRC_INPUTS_H
