@@ -46,6 +46,8 @@ function(amp_add_tool name)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   amp_configure_target(${name} "${ARG_EXCEPTIONS}")
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
+  # For the wheel: an RPATH holds for the libraries of libraries, too.
+  target_link_options(${name} PRIVATE -Wl,--disable-new-dtags)
   add_dependencies(${name} AmpGeneratedHeaders)
 endfunction()
 

@@ -10,10 +10,10 @@ _HOMES = {
     "api": ("compile", "compile_training"),
     "autocasting": ("autocast",),
     "cache": ("clear_cache",),
-    "convert": ("convert", "from_onnx"),
     "optim": ("LAMB", "SGD", "Adam", "AdamW", "Lion"),
     "report": ("Report",),
     "scaler": ("GradScaler",),
+    "conversion": ("convert", "from_onnx"),
     "loading": ("load",),
     "step": ("Inference", "StepOutput", "TrainingStep"),
 }

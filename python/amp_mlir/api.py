@@ -9,7 +9,7 @@ from pathlib import Path
 from . import _amp, _runtime
 from .autocasting import autocast as Autocast
 from .cache import compiled
-from .convert import from_onnx
+from .conversion import from_onnx
 from .errors import Error
 from .optim import convert as convert_optimizer
 from .scaler import GradScaler
@@ -189,7 +189,7 @@ def _autocast_config(autocast, meta):
     """Regions of a program need the passes, even where nothing around them is cast."""
     if autocast is not None:
         return autocast.config()
-    return Autocast().config() if meta is not None and meta.has_regions else None
+    return Autocast("cpu", "f16").config() if meta is not None and meta.has_regions else None
 
 
 # Inference ----------------------------------------------------------------------------------------
@@ -226,6 +226,6 @@ def compile(model, example_inputs=None, *, autocast=None, target="cpu", bind=Non
     if autocast is not None or (meta is not None and meta.has_regions):
         module = module.clone()
         with tempfile.TemporaryDirectory(prefix="amp-mlir-") as work:
-            report = _assign_precision(module, autocast or Autocast(), work)
+            report = _assign_precision(module, autocast or Autocast("cpu", "f16"), work)
     opened = _compile(module, {"inference": True, "bind": _bindings(bind), "cpu": cpu}, threads, cache)
     return Inference(opened, module.source, meta, report)
