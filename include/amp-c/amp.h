@@ -62,7 +62,8 @@ typedef enum amp_dtype {
 typedef struct amp_view {
   const char *name;
   const char *role; /**< "parameter", "input", "loss", ... */
-  void *data;       /**< NULL for inputs and outputs that have no memory yet */
+  void *data; /**< NULL for inputs and outputs that have no memory yet, and for
+                   what lies on a device (amp_read_tensor reads it) */
   size_t bytes;
   int32_t dtype; /**< an amp_dtype */
   int32_t rank;
@@ -91,12 +92,16 @@ typedef struct amp_stats {
 } amp_stats;
 
 typedef struct amp_options {
-  size_t size;     /**< sizeof(amp_options) */
+  size_t size;     /**< sizeof(amp_options); smaller, from older headers: what
+                      follows is as if 0 */
   int32_t threads; /**< 0: one per core */
   /** Where tensors and workspace live; both NULL: the runtime's own memory. */
   void *(*allocate)(void *context, size_t bytes, size_t alignment);
   void (*release)(void *context, void *memory, size_t bytes);
   void *context;
+  /** Of artifacts for CUDA: the driver library, or "emulator"; NULL:
+   * $AMP_CUDA_DRIVER, or libcuda.so.1. */
+  const char *cuda_driver;
 } amp_options;
 
 /** The AMP_ABI_VERSION the library was built with. */
@@ -123,6 +128,18 @@ AMP_API amp_status amp_info(amp_step *step, const char **json);
 AMP_API size_t amp_tensor_count(amp_step *step);
 AMP_API amp_status amp_tensor_at(amp_step *step, size_t index, amp_view *view);
 AMP_API amp_status amp_tensor(amp_step *step, const char *name, amp_view *view);
+
+/** Copies the value of a tensor out of or into the handle; `bytes` is its size.
+ * Both work for all targets; amp_read_tensor waits for the step that is under
+ * way. Only state can be written. */
+AMP_API amp_status amp_read_tensor(amp_step *step, const char *name,
+                                   void *target, size_t bytes);
+AMP_API amp_status amp_write_tensor(amp_step *step, const char *name,
+                                    const void *source, size_t bytes);
+/** Where a tensor lies in the memory of the device, for artifacts for CUDA: a
+ * CUdeviceptr in the primary context, valid until amp_close or amp_bind. */
+AMP_API amp_status amp_device_address(amp_step *step, const char *name,
+                                      void **address);
 
 /** Moves a state tensor into memory of the caller (aligned to 64 bytes, at
  * least as large as the tensor), which must outlive the handle or the next

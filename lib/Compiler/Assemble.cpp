@@ -17,7 +17,7 @@ namespace json = llvm::json;
 // Tensors
 //===----------------------------------------------------------------------===//
 
-unsigned TensorTable::getTensor(const cpu::TensorInfo &info, ElementsAttr init,
+unsigned TensorTable::getTensor(const plan::TensorInfo &info, ElementsAttr init,
                                 StringRef entry) {
   auto isSame = [&](const ArtifactTensor &tensor) {
     return tensor.role == info.role && tensor.elementType == info.elementType &&
@@ -40,17 +40,20 @@ unsigned TensorTable::getTensor(const cpu::TensorInfo &info, ElementsAttr init,
   return id;
 }
 
-void TensorTable::add(func::FuncOp function, const cpu::CompiledEntry &entry) {
+ArtifactEntry &TensorTable::add(func::FuncOp function,
+                                const plan::CompiledEntry &entry) {
   llvm::StringMap<ElementsAttr> initial;
   for (BlockArgument argument : function.getArguments())
     if (auto init = function.getArgAttrOfType<ElementsAttr>(
             argument.getArgNumber(), train::TrainDialect::getInitAttrName()))
       initial[onnx::getValueName(argument)] = init;
-  ArtifactEntry result{entry.name, entry.symbol, {}, entry.workspace};
-  for (const cpu::TensorInfo &info : entry.tensors)
+  ArtifactEntry &result = artifact.entries.emplace_back();
+  result.name = entry.name;
+  result.workspace = entry.workspace;
+  for (const plan::TensorInfo &info : entry.tensors)
     result.tensors.push_back(getTensor(
         info, info.data ? info.data : initial.lookup(info.name), entry.name));
-  artifact.entries.push_back(std::move(result));
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,7 +8,7 @@
 #define AMP_LIB_COMPILER_ASSEMBLE_H
 
 #include "amp/Codegen/Cpu/Backend/CpuTarget.h"
-#include "amp/Codegen/Cpu/Codegen.h"
+#include "amp/Codegen/Plan/Entry.h"
 #include "amp/Dialect/Train/Config/TrainingConfig.h"
 #include "amp/Target/Artifact/WriteArtifact.h"
 #include "llvm/ADT/StringMap.h"
@@ -22,18 +22,20 @@ public:
   explicit TensorTable(Artifact &artifact) : artifact(artifact) {}
 
   /// Adds an entry of `function`, whose arguments say what states begin with.
-  void add(mlir::func::FuncOp function, const cpu::CompiledEntry &entry);
+  /// How it is run is the caller's to fill in.
+  ArtifactEntry &add(mlir::func::FuncOp function,
+                     const plan::CompiledEntry &entry);
 
 private:
-  unsigned getTensor(const cpu::TensorInfo &info, mlir::ElementsAttr init,
+  unsigned getTensor(const plan::TensorInfo &info, mlir::ElementsAttr init,
                      llvm::StringRef entry);
 
   Artifact &artifact;
   llvm::StringMap<unsigned> byName;
 };
 
-/// The features of `target` that instructions of generated code may need, out of
-/// all that the processor has (those of the system, of cryptography and the
+/// The features of `target` that instructions of generated code may need, out
+/// of all that the processor has (those of the system, of cryptography and the
 /// like).
 std::string getCodeFeatures(const cpu::CpuTarget &target);
 

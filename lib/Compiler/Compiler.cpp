@@ -7,15 +7,13 @@
 #include "amp/Compiler/Compiler.h"
 #include "Assemble.h"
 #include "Graphs.h"
-#include "Report.h"
+#include "TargetCompiler.h"
 #include "amp/Codegen/Cpu/Backend/Compile.h"
-#include "amp/Codegen/Cpu/Backend/Link.h"
-#include "amp/Codegen/Cpu/Contraction.h"
+#include "amp/Codegen/Cuda/Backend/PtxCompiler.h"
 #include "amp/Frontend/ReadModel.h"
 #include "amp/InitAllDialects.h"
 #include "amp/Support/AtomicFile.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace amp;
@@ -23,6 +21,7 @@ using namespace amp;
 void amp::registerCompilerDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   cpu::registerBackend(registry);
+  cuda::registerBackend(registry);
 }
 
 namespace {
@@ -45,21 +44,18 @@ private:
   LogicalResult prepare();
   LogicalResult makeGraphs(OwningOpRef<ModuleOp> model);
   LogicalResult makeKernels();
-  LogicalResult makeCode();
   LogicalResult write();
   OwningOpRef<ModuleOp> joinGraphs();
   LogicalResult writeGraphs();
   std::string printForFingerprint(int64_t inlineConstantBytes);
-  void printPlans(const cpu::CompiledEntry &entry);
+  void printPlans(const plan::CompiledEntry &entry);
 
   const CompileOptions &options;
   MLIRContext &context;
   ModelReader reader;
-  std::optional<cpu::CpuTarget> target;
+  std::unique_ptr<TargetCompiler> target;
   std::optional<train::TrainingConfig> config;
   Graphs graphs;
-  OwningOpRef<ModuleOp> kernels;
-  cpu::ObjectFile code;
   Artifact artifact;
   CompileReport report;
 };
@@ -67,9 +63,7 @@ private:
 } // namespace
 
 LogicalResult Compilation::fail(const Twine &message) {
-  llvm::raw_ostream &os = options.errors ? *options.errors : llvm::errs();
-  os << "error: " << message << '\n';
-  return failure();
+  return reportError(options, message);
 }
 
 /// Ends a phase; fails when no other is wanted.
@@ -82,10 +76,11 @@ LogicalResult Compilation::finish(llvm::StringRef phase) {
 
 /// Everything that can be wrong without reading the model.
 LogicalResult Compilation::prepare() {
-  llvm::Expected<cpu::CpuTarget> cpuTarget = cpu::CpuTarget::get(options.cpu);
-  if (!cpuTarget)
-    return fail(cpuTarget.takeError());
-  target = std::move(*cpuTarget);
+  FailureOr<std::unique_ptr<TargetCompiler>> created =
+      createTargetCompiler(options, context);
+  if (failed(created))
+    return failure();
+  target = std::move(*created);
   if (llvm::Error error = checkArtifactPath(options.output))
     return fail(std::move(error));
   if (options.training.empty())
@@ -144,7 +139,7 @@ LogicalResult Compilation::makeGraphs(OwningOpRef<ModuleOp> model) {
   return options.graphFile.empty() ? success() : writeGraphs();
 }
 
-void Compilation::printPlans(const cpu::CompiledEntry &entry) {
+void Compilation::printPlans(const plan::CompiledEntry &entry) {
   if (options.printPlan)
     llvm::outs() << entry.name << ":\n" << entry.plan;
   if (options.printMemory)
@@ -152,54 +147,31 @@ void Compilation::printPlans(const cpu::CompiledEntry &entry) {
 }
 
 LogicalResult Compilation::makeKernels() {
-  cpu::KernelRegistry registry;
-  cpu::registerContractionKernels(registry, *target);
-  cpu::CpuOptions cpuOptions;
-  cpuOptions.registry = &registry;
-  kernels = ModuleOp::create(UnknownLoc::get(&context));
-  cpu::KernelModule kernelModule(*kernels);
   TensorTable tensors(artifact);
   SmallVector<func::FuncOp> functions = getFunctions(graphs);
   if (functions.empty())
     return fail(options.model + ": there is no function to compile");
   for (func::FuncOp function : functions) {
-    FailureOr<cpu::CompiledEntry> entry =
-        cpu::generateEntry(function, kernelModule, cpuOptions);
+    FailureOr<plan::CompiledEntry> entry = target->addEntry(function, tensors);
     if (failed(entry))
       return failure();
-    tensors.add(function, *entry);
     printPlans(*entry);
     report.addEntry(*entry, llvm::range_size(function.getOps()));
   }
-  return finish("kernels");
-}
-
-LogicalResult Compilation::makeCode() {
-  unsigned threads = options.threads
-                         ? options.threads
-                         : llvm::hardware_concurrency().compute_thread_count();
-  FailureOr<std::vector<cpu::ObjectFile>> objects =
-      cpu::compileToObjects(*kernels, *target, threads);
-  if (failed(finish("code")) || failed(objects))
+  if (failed(finish("kernels")))
     return failure();
-  llvm::Expected<cpu::ObjectFile> linked = cpu::linkShared(*objects);
-  if (!linked)
-    return fail(linked.takeError());
-  code = std::move(*linked);
-  return finish("link");
+  return target->makeCode(artifact,
+                          [&](StringRef phase) { return finish(phase); });
 }
 
 LogicalResult Compilation::write() {
-  artifact.cpu = target->getName().str();
-  artifact.features = getCodeFeatures(*target);
   artifact.model = llvm::sys::path::filename(options.model).str();
-  artifact.code = code;
   if (config)
     describeTraining(*config, artifact);
   else
     artifact.scaler = llvm::json::Object{{"enabled", false}};
   artifact.fingerprint = getFingerprint(
-      artifact, printForFingerprint(cpu::CpuOptions().inlineConstantBytes));
+      artifact, printForFingerprint(target->getInlineConstantBytes()));
   if (llvm::Error error = writeArtifact(artifact, options.output))
     return fail(std::move(error));
   report.finish("write");
@@ -214,8 +186,7 @@ LogicalResult Compilation::write() {
 LogicalResult Compilation::run(OwningOpRef<ModuleOp> model) {
   return success(succeeded(prepare()) &&
                  succeeded(makeGraphs(std::move(model))) &&
-                 succeeded(makeKernels()) && succeeded(makeCode()) &&
-                 succeeded(write()));
+                 succeeded(makeKernels()) && succeeded(write()));
 }
 
 LogicalResult amp::compileModel(const CompileOptions &options,

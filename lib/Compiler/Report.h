@@ -7,7 +7,7 @@
 #ifndef AMP_LIB_COMPILER_REPORT_H
 #define AMP_LIB_COMPILER_REPORT_H
 
-#include "amp/Codegen/Cpu/Codegen.h"
+#include "amp/Codegen/Plan/Entry.h"
 #include "amp/Compiler/Compiler.h"
 #include "amp/Target/Artifact/WriteArtifact.h"
 #include <chrono>
@@ -18,7 +18,7 @@ class CompileReport {
 public:
   /// Ends a phase: the time since the one before belongs to it.
   void finish(llvm::StringRef phase);
-  void addEntry(const cpu::CompiledEntry &entry, size_t numOperations);
+  void addEntry(const plan::CompiledEntry &entry, size_t numOperations);
   /// As JSON text.
   std::string print(const CompileOptions &options,
                     const Artifact &artifact) const;

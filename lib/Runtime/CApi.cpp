@@ -5,6 +5,7 @@
 #include "amp/Runtime/Checkpoint.h"
 #include "amp/Runtime/Failure.h"
 #include "amp/Runtime/Info.h"
+#include <cstddef>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -74,7 +75,8 @@ static amp_options getOptions(const amp_options *given) {
   options.size = sizeof(options);
   if (!given)
     return options;
-  if (given->size != sizeof(options))
+  constexpr size_t firstVersion = offsetof(amp_options, cuda_driver);
+  if (given->size != sizeof(options) && given->size != firstVersion)
     fail(AMP_INVALID_ARGUMENT, "amp_options.size is " +
                                    std::to_string(given->size) +
                                    ", expected sizeof(amp_options)");
@@ -83,7 +85,9 @@ static amp_options getOptions(const amp_options *given) {
   if (!given->allocate != !given->release)
     fail(AMP_INVALID_ARGUMENT,
          "allocate and release are to be given both or neither");
-  return *given;
+  std::memcpy(&options, given, given->size);
+  options.size = sizeof(options);
+  return options;
 }
 
 amp_status amp_open(const char *path, const amp_options *options,
@@ -137,7 +141,7 @@ static void fillView(const Session &session, size_t id, amp_view *view) {
   const TensorInfo &tensor = session.getTensor(id);
   *view = {tensor.name.c_str(),
            getName(tensor.role),
-           session.getData(id),
+           session.isOnHost() ? session.getAddress(id) : nullptr,
            tensor.bytes,
            static_cast<int32_t>(tensor.dtype),
            static_cast<int32_t>(tensor.shape.size()),
@@ -156,6 +160,62 @@ amp_status amp_tensor_at(amp_step *step, size_t index, amp_view *view) {
 amp_status amp_tensor(amp_step *step, const char *name, amp_view *view) {
   return withSession(step, [&](Session &session) {
     fillView(session, session.getTensorId(getText(name, "name")), view);
+  });
+}
+
+/// The tensor, whose size is `bytes`.
+static size_t getSized(const Session &session, const char *name, size_t bytes) {
+  size_t id = session.getTensorId(getText(name, "name"));
+  const TensorInfo &tensor = session.getTensor(id);
+  if (bytes != tensor.bytes)
+    fail(AMP_MISMATCH, quote(tensor.name) + " is " + tensor.describe() + " (" +
+                           std::to_string(tensor.bytes) + " bytes), but " +
+                           std::to_string(bytes) + " bytes were given");
+  return id;
+}
+
+amp_status amp_read_tensor(amp_step *step, const char *name, void *target,
+                           size_t bytes) {
+  return withSession(step, [&](Session &session) {
+    size_t id = getSized(session, name, bytes);
+    const char *value = session.read(id);
+    if (!value)
+      fail(AMP_NOT_FOUND, quote(session.getTensor(id).name) +
+                              " has no value yet: no step has written it");
+    if (!target && bytes)
+      fail(AMP_INVALID_ARGUMENT, "no place for the value was given");
+    if (bytes)
+      std::memcpy(target, value, bytes);
+  });
+}
+
+amp_status amp_write_tensor(amp_step *step, const char *name,
+                            const void *source, size_t bytes) {
+  return withSession(step, [&](Session &session) {
+    size_t id = getSized(session, name, bytes);
+    const TensorInfo &tensor = session.getTensor(id);
+    if (!isState(tensor.role))
+      fail(AMP_INVALID_ARGUMENT, quote(tensor.name) + " is no state (role " +
+                                     getName(tensor.role) +
+                                     "): pass its memory to the run");
+    if (!source && bytes)
+      fail(AMP_INVALID_ARGUMENT, "no value was given");
+    if (bytes)
+      session.update(id,
+                     [&](char *value) { std::memcpy(value, source, bytes); });
+  });
+}
+
+amp_status amp_device_address(amp_step *step, const char *name,
+                              void **address) {
+  return withSession(step, [&](Session &session) {
+    size_t id = session.getTensorId(getText(name, "name"));
+    if (!address)
+      fail(AMP_INVALID_ARGUMENT, "no place for the address was given");
+    if (session.isOnHost())
+      fail(AMP_UNSUPPORTED, "the artifact runs on the CPU: amp_tensor says "
+                            "where its tensors are");
+    *address = session.getAddress(id);
   });
 }
 

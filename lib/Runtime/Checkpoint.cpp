@@ -90,7 +90,7 @@ static TensorFile collect(const Session &session, uint32_t flags,
       file.arrays.push_back({flags & AMP_SAVE_PLAIN_NAMES
                                  ? tensor.name
                                  : getCheckpointKey(tensor),
-                             tensor.dtype, tensor.shape, session.getData(id),
+                             tensor.dtype, tensor.shape, session.read(id),
                              tensor.bytes, nullptr});
   }
   if (flags & AMP_SAVE_PLAIN_NAMES) {
@@ -325,7 +325,9 @@ Extras Loader::load() {
   }
   checkComplaints();
   for (auto [id, array] : matches)
-    convert(*array, session.getTensor(id).dtype, session.getData(id));
+    session.update(id, [&, id = id, array = array](char *value) {
+      convert(*array, session.getTensor(id).dtype, value);
+    });
   for (const auto &[id, hyper] : hypers)
     session.restoreHyper(id, hyper);
   return extras;

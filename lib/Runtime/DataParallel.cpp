@@ -16,7 +16,9 @@ DataParallel::DataParallel(Session &session, Collectives &ranks,
   checkFacts(facts);
   for (size_t id = 0; id < session.getManifest().tensors.size(); ++id)
     if (isState(session.getTensor(id).role))
-      ranks.broadcast(session.getData(id), session.getTensor(id).bytes);
+      session.update(id, [&](char *value) {
+        ranks.broadcast(value, session.getTensor(id).bytes);
+      });
 }
 
 /// Fails everywhere if a rank complains: with its complaint there.
@@ -82,13 +84,14 @@ template <typename T> static void divide(char *data, size_t bytes, T by) {
 
 void DataParallel::average(size_t id) {
   const TensorInfo &tensor = session.getTensor(id);
-  char *data = session.getData(id);
-  ranks.allReduce(data, tensor.dtype, tensor.bytes / getSize(tensor.dtype),
-                  Reduction::Sum);
-  if (tensor.dtype == DType::F32)
-    divide(data, tensor.bytes, static_cast<float>(ranks.getSize()));
-  else
-    divide(data, tensor.bytes, static_cast<double>(ranks.getSize()));
+  session.update(id, [&](char *data) {
+    ranks.allReduce(data, tensor.dtype, tensor.bytes / getSize(tensor.dtype),
+                    Reduction::Sum);
+    if (tensor.dtype == DType::F32)
+      divide(data, tensor.bytes, static_cast<float>(ranks.getSize()));
+    else
+      divide(data, tensor.bytes, static_cast<double>(ranks.getSize()));
+  });
 }
 
 /// Random numbers of this entry are a function of the iteration: every rank
@@ -97,20 +100,25 @@ void DataParallel::runGradients(const std::vector<Binding> &inputs) {
   constexpr int64_t stride = 0x9e3779b9;
   int64_t count = 0;
   if (iteration)
-    std::memcpy(&count, session.getData(*iteration), sizeof(count));
-  int64_t own = count + stride * static_cast<int64_t>(ranks.getRank());
-  if (iteration)
-    std::memcpy(session.getData(*iteration), &own, sizeof(own));
+    session.update(*iteration, [&](char *value) {
+      std::memcpy(&count, value, sizeof(count));
+      int64_t own = count + stride * static_cast<int64_t>(ranks.getRank());
+      std::memcpy(value, &own, sizeof(own));
+    });
   session.run(names::trainGradients, inputs, {});
   if (iteration)
-    std::memcpy(session.getData(*iteration), &count, sizeof(count));
+    session.update(*iteration, [&](char *value) {
+      std::memcpy(value, &count, sizeof(count));
+    });
 }
 
 void DataParallel::step(const std::vector<Binding> &inputs) {
   runGradients(inputs);
   for (size_t id : averaged)
     average(id);
-  ranks.allReduce(session.getData(foundInf), DType::F32, 1, Reduction::Max);
+  session.update(foundInf, [&](char *value) {
+    ranks.allReduce(value, DType::F32, 1, Reduction::Max);
+  });
   session.run(names::trainApply, {}, {});
 }
 
@@ -127,7 +135,7 @@ static uint64_t getChecksum(const Session &session) {
     const TensorInfo &tensor = session.getTensor(id);
     if (!isState(tensor.role) || tensor.role == Role::Buffer)
       continue;
-    const char *data = session.getData(id);
+    const char *data = session.read(id);
     for (size_t i = 0; i < tensor.bytes; ++i)
       hash = (hash ^ static_cast<unsigned char>(data[i])) * 0x100000001b3u;
   }

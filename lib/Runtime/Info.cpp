@@ -51,8 +51,11 @@ Json amp::runtime::getInfo(const Session &session) {
   }
   return {{"version", manifest.version},
           {"fingerprint", manifest.fingerprint},
+          {"target", manifest.target == Target::Cuda ? "cuda" : "cpu"},
+          {"device", session.describeTarget()},
           {"cpu", manifest.cpu},
           {"features", manifest.features},
+          {"chips", manifest.chips},
           {"model", manifest.model},
           {"config", manifest.config},
           {"optimizer", manifest.optimizer},

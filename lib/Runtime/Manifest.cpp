@@ -98,6 +98,23 @@ static TensorInfo readTensor(const JsonCursor &cursor) {
   return tensor;
 }
 
+/// A file of a kernel: in the artifact's folder of kernels.
+static std::string readKernelFile(const JsonCursor &cursor) {
+  constexpr std::string_view folder = "kernels/";
+  std::string text = cursor.getString();
+  std::string_view name = text;
+  if (name.substr(0, folder.size()) == folder)
+    name.remove_prefix(folder.size());
+  else
+    name = "";
+  if (name.empty() || name[0] == '.' ||
+      name.find('/') != std::string_view::npos ||
+      name.find('\0') != std::string_view::npos)
+    cursor.reject(quote(text) + " is no file in the artifact's " +
+                  std::string(folder));
+  return text;
+}
+
 /// A C identifier, as dlsym will look for it.
 static std::string readSymbol(const JsonCursor &cursor) {
   std::string text = readName(cursor);
@@ -107,10 +124,97 @@ static std::string readSymbol(const JsonCursor &cursor) {
   return text;
 }
 
-static EntryInfo readEntry(const JsonCursor &cursor, size_t numTensors) {
+static KernelInfo readKernel(const JsonCursor &cursor) {
+  KernelInfo kernel;
+  kernel.name = readSymbol(cursor.get("name"));
+  kernel.ptx = readKernelFile(cursor.get("ptx"));
+  JsonCursor binaries = cursor.get("binaries");
+  binaries.getArray();
+  for (size_t i = 0; i < binaries.size(); ++i)
+    kernel.binaries.push_back({readName(binaries.at(i).get("chip")),
+                               readKernelFile(binaries.at(i).get("file"))});
+  return kernel;
+}
+
+static size_t readSize(const JsonCursor &cursor, int64_t most) {
+  return static_cast<size_t>(cursor.getInteger(0, most));
+}
+
+/// Three numbers of blocks or threads.
+static std::array<uint32_t, 3> readExtent(const JsonCursor &cursor,
+                                          int64_t most) {
+  cursor.getArray();
+  std::array<uint32_t, 3> extent{};
+  if (cursor.size() != extent.size())
+    cursor.reject("expected three numbers");
+  for (size_t i = 0; i < extent.size(); ++i)
+    extent[i] = static_cast<uint32_t>(cursor.at(i).getInteger(1, most));
+  return extent;
+}
+
+/// `bytes`: how much of the buffer is accessed, as far as that is known.
+static BufferInfo readBuffer(const JsonCursor &cursor, const Manifest &manifest,
+                             const EntryInfo &entry, size_t bytes) {
+  if (cursor.raw().is_object()) {
+    JsonCursor offset = cursor.get("arena");
+    BufferInfo buffer{true, readSize(offset, largest)};
+    if (buffer.number > entry.workspace ||
+        bytes > entry.workspace - buffer.number)
+      offset.reject("is outside of the entry's workspace");
+    return buffer;
+  }
+  BufferInfo buffer{false, readSize(cursor, largest)};
+  if (buffer.number >= entry.tensors.size())
+    cursor.reject("the entry has no tensor " + std::to_string(buffer.number));
+  if (bytes > manifest.tensors[entry.tensors[buffer.number]].bytes)
+    cursor.reject("is smaller than what is copied");
+  return buffer;
+}
+
+static NodeInfo readNode(const JsonCursor &cursor, const Manifest &manifest,
+                         const EntryInfo &entry, size_t number) {
+  constexpr int64_t mostThreads = 1024, mostShared = 1 << 20;
+  NodeInfo node;
+  if (cursor.has("kernel")) {
+    node.kernel = readSize(cursor.get("kernel"), largest);
+    if (*node.kernel >= manifest.kernels.size())
+      cursor.get("kernel").reject("there is no kernel " +
+                                  std::to_string(*node.kernel));
+    node.grid = readExtent(cursor.get("grid"), INT32_MAX);
+    node.block = readExtent(cursor.get("block"), mostThreads);
+    node.sharedBytes =
+        static_cast<uint32_t>(readSize(cursor.get("shared"), mostShared));
+  } else {
+    node.bytes = readSize(cursor.get("copy"), largest);
+  }
+  JsonCursor buffers = cursor.get("buffers");
+  buffers.getArray();
+  if (!node.kernel && buffers.size() != 2)
+    buffers.reject("a copy has two buffers");
+  for (size_t i = 0; i < buffers.size(); ++i)
+    node.buffers.push_back(
+        readBuffer(buffers.at(i), manifest, entry, node.bytes));
+  JsonCursor after = cursor.get("after");
+  after.getArray();
+  for (size_t i = 0; i < after.size(); ++i) {
+    node.after.push_back(readSize(after.at(i), largest));
+    if (node.after.back() >= number)
+      after.at(i).reject("a node follows earlier ones only");
+  }
+  return node;
+}
+
+static void readNodes(const JsonCursor &cursor, const Manifest &manifest,
+                      EntryInfo &entry) {
+  cursor.getArray();
+  for (size_t i = 0; i < cursor.size(); ++i)
+    entry.nodes.push_back(readNode(cursor.at(i), manifest, entry, i));
+}
+
+static EntryInfo readEntry(const JsonCursor &cursor, const Manifest &manifest) {
+  size_t numTensors = manifest.tensors.size();
   EntryInfo entry;
   entry.name = readName(cursor.get("name"));
-  entry.symbol = readSymbol(cursor.get("symbol"));
   entry.workspace =
       static_cast<size_t>(cursor.get("workspace").getInteger(0, largest));
   JsonCursor ids = cursor.get("tensors");
@@ -128,7 +232,36 @@ static EntryInfo readEntry(const JsonCursor &cursor, size_t numTensors) {
       element.reject("tensor " + std::to_string(id) + " occurs twice");
     entry.tensors.push_back(static_cast<size_t>(id));
   }
+  if (manifest.target == Target::Cuda)
+    readNodes(cursor.get("nodes"), manifest, entry);
+  else
+    entry.symbol = readSymbol(cursor.get("symbol"));
   return entry;
+}
+
+static void readTarget(const JsonCursor &root, Manifest &manifest) {
+  JsonCursor target = root.get("target");
+  std::string kind = target.get("kind").getString();
+  if (kind == "cpu") {
+    manifest.cpu = target.get("cpu").getString();
+    manifest.features = target.get("features").getString();
+    manifest.code = readFileName(root.get("code"));
+    return;
+  }
+  if (kind != "cuda")
+    fail(AMP_UNSUPPORTED, std::string(fileName) + ": target.kind: this " +
+                              "runtime runs 'cpu' and 'cuda' artifacts, this "
+                              "one is " +
+                              quote(kind));
+  manifest.target = Target::Cuda;
+  JsonCursor chips = target.get("chips");
+  chips.getArray();
+  for (size_t i = 0; i < chips.size(); ++i)
+    manifest.chips.push_back(readName(chips.at(i)));
+  JsonCursor kernels = root.get("kernels");
+  kernels.getArray();
+  for (size_t i = 0; i < kernels.size(); ++i)
+    manifest.kernels.push_back(readKernel(kernels.at(i)));
 }
 
 static void readHead(const JsonCursor &root, Manifest &manifest) {
@@ -148,15 +281,7 @@ static void readHead(const JsonCursor &root, Manifest &manifest) {
       manifest.fingerprint.find_first_not_of("0123456789abcdef") !=
           std::string::npos)
     root.get("fingerprint").reject("expected 64 hexadecimal digits");
-  JsonCursor target = root.get("target");
-  std::string kind = target.get("kind").getString();
-  if (kind != "cpu")
-    fail(AMP_UNSUPPORTED, std::string(fileName) + ": target.kind: this " +
-                              "runtime runs 'cpu' artifacts, this one is " +
-                              quote(kind));
-  manifest.cpu = target.get("cpu").getString();
-  manifest.features = target.get("features").getString();
-  manifest.code = readFileName(root.get("code"));
+  readTarget(root, manifest);
   manifest.init = readFileName(root.get("init"));
   JsonCursor source = root.get("source");
   manifest.model = source.get("model").getString();
@@ -194,7 +319,7 @@ Manifest amp::runtime::parseManifest(std::string_view text) {
   JsonCursor entries = root.get("entries");
   entries.getArray();
   for (size_t i = 0; i < entries.size(); ++i) {
-    EntryInfo entry = readEntry(entries.at(i), manifest.tensors.size());
+    EntryInfo entry = readEntry(entries.at(i), manifest);
     if (manifest.findEntry(entry.name))
       entries.at(i).get("name").reject("there is another entry " +
                                        quote(entry.name));

@@ -4,6 +4,7 @@
 
 #include "amp/Runtime/Session.h"
 #include "amp/Runtime/Failure.h"
+#include "amp/Runtime/Memory.h"
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -13,21 +14,12 @@ using namespace amp::runtime;
 Session::Session(const std::string &path, const amp_options &options)
     : artifact(path), options(options),
       schedule(
-          Schedule::parse(JsonCursor(artifact.manifest.config, "train.json"))) {
-  artifact.loadCode(code);
-  for (const EntryInfo &info : getManifest().entries) {
-    Entry entry{&info, code.find(info), {}, {}};
-    entry.tensors.resize(info.tensors.size());
-    for (size_t id : info.tensors)
-      if (isFed(getTensor(id).role))
-        entry.fed.push_back(getTensor(id).name);
-    entries.push_back(std::move(entry));
-  }
-  allocateState();
+          Schedule::parse(JsonCursor(artifact.manifest.config, "train.json"))),
+      engine(createEngine(artifact, this->options)) {
+  engine->allocateState();
   fillState(/*isFresh=*/true);
-  // Only now, when the initial values are no longer mapped.
-  allocateWorkspace();
-  for (size_t id = 0; id < memory.size(); ++id) {
+  engine->prepare();
+  for (size_t id = 0; id < getManifest().tensors.size(); ++id) {
     if (getTensor(id).role != Role::Hyper)
       continue;
     initialHypers[id] = *getScalar(getTensor(id).name);
@@ -36,49 +28,19 @@ Session::Session(const std::string &path, const amp_options &options)
   setThreads(options.threads);
 }
 
-void Session::allocateState() {
-  size_t count = getManifest().tensors.size();
-  blocks.resize(count);
-  memory.resize(count, nullptr);
-  size_t total = 0;
-  for (size_t id = 0; id < count; ++id) {
-    if (!isState(getTensor(id).role))
-      continue;
-    total += std::min(getTensor(id).bytes, SIZE_MAX - total);
-    if (!options.allocate && exceedsMachine(total))
-      fail(AMP_OUT_OF_MEMORY,
-           "there is no memory for tensor " + quote(getTensor(id).name) +
-               " and those before it (" + std::to_string(total) + " bytes)");
-    getOwn(id);
-  }
+/// Whether the tensor begins with what memory begins with: pages that nothing
+/// wrote stay untouched.
+static bool isZero(const TensorInfo &tensor) {
+  return tensor.initValue == 0 && !std::signbit(tensor.initValue);
 }
 
-/// The tensor's block, made when it is first needed.
-char *Session::getOwn(size_t id) {
-  if (memory[id])
-    return memory[id];
-  const TensorInfo &tensor = getTensor(id);
-  blocks[id] = Block(tensor.bytes, options, "tensor " + quote(tensor.name));
-  return memory[id] = blocks[id].get();
-}
-
-void Session::allocateWorkspace() {
-  size_t most = 0;
-  for (const EntryInfo &entry : getManifest().entries)
-    most = std::max(most, entry.workspace);
-  workspace = Block(most, options, "the workspace");
-}
-
-static void fillValue(const TensorInfo &tensor, char *data, bool isFresh) {
+static void fillValue(const TensorInfo &tensor, char *data) {
   double value = tensor.initValue;
   Array one{tensor.name,   DType::F64, {}, reinterpret_cast<char *>(&value),
             sizeof(value), nullptr};
   char element[sizeof(double)] = {};
   convert(one, tensor.dtype, element);
   size_t size = getSize(tensor.dtype);
-  // Zero is what memory begins with: pages that nothing wrote stay untouched.
-  if (tensor.initValue == 0 && !std::signbit(tensor.initValue) && isFresh)
-    return;
   for (size_t i = 0; i < tensor.bytes; i += size)
     std::memcpy(data + i, element, size);
 }
@@ -88,14 +50,18 @@ void Session::fillState(bool isFresh) {
   std::map<std::string_view, const Array *> arrays;
   for (const Array &array : init.arrays)
     arrays[array.name] = &array;
-  for (size_t id = 0; id < memory.size(); ++id) {
+  for (size_t id = 0; id < getManifest().tensors.size(); ++id) {
     const TensorInfo &tensor = getTensor(id);
-    if (!isState(tensor.role))
+    bool hasKey = !tensor.initKey.empty();
+    if (!isState(tensor.role) || tensor.bytes == 0 ||
+        (isFresh && !hasKey && isZero(tensor)))
       continue;
-    if (tensor.initKey.empty())
-      fillValue(tensor, memory[id], isFresh);
-    else if (tensor.bytes)
-      std::memcpy(memory[id], arrays.at(tensor.initKey)->data, tensor.bytes);
+    update(id, [&](char *value) {
+      if (hasKey)
+        std::memcpy(value, arrays.at(tensor.initKey)->data, tensor.bytes);
+      else
+        fillValue(tensor, value);
+    });
   }
 }
 
@@ -113,11 +79,13 @@ size_t Session::getTensorId(const std::string &name) const {
 
 std::optional<double> Session::getScalar(std::string_view name) const {
   std::optional<size_t> id = getManifest().findTensor(name);
-  if (!id || !memory[*id] || !getTensor(*id).isScalar())
+  if (!id || !getTensor(*id).isScalar())
+    return std::nullopt;
+  const char *data = read(*id);
+  if (!data)
     return std::nullopt;
   const TensorInfo &tensor = getTensor(*id);
-  Array array{tensor.name, tensor.dtype, {},
-              memory[*id], tensor.bytes, nullptr};
+  Array array{tensor.name, tensor.dtype, {}, data, tensor.bytes, nullptr};
   double value;
   convert(array, DType::F64, reinterpret_cast<char *>(&value));
   return value;
@@ -130,7 +98,8 @@ void Session::bind(const std::string &name, void *target, size_t bytes) {
     fail(AMP_INVALID_ARGUMENT, quote(name) + " is no state (role " +
                                    getName(tensor.role) +
                                    "): pass its memory to the run");
-  if (target && !isAligned(target))
+  // Devices have their own rules.
+  if (target && isOnHost() && !isAligned(target))
     fail(AMP_INVALID_ARGUMENT, "memory for " + quote(name) +
                                    " is not aligned to " +
                                    std::to_string(memoryAlignment) + " bytes");
@@ -139,21 +108,7 @@ void Session::bind(const std::string &name, void *target, size_t bytes) {
                                    std::to_string(bytes) + " bytes, but " +
                                    tensor.describe() + " takes " +
                                    std::to_string(tensor.bytes));
-  Block own;
-  if (!target && memory[id] != blocks[id].get())
-    own = Block(tensor.bytes, options, "tensor " + quote(name));
-  char *next = target      ? static_cast<char *>(target)
-               : own.get() ? own.get()
-                           : memory[id];
-  if (next != memory[id])
-    std::memmove(next, memory[id], tensor.bytes);
-  if (next != memory[id])
-    blocks[id] = std::move(own);
-  memory[id] = next;
-}
-
-void Session::setThreads(unsigned threads) {
-  pool.reset(new ThreadPool(threads));
+  engine->bind(id, target);
 }
 
 static bool isLearningRate(const std::string &name) {
@@ -163,11 +118,13 @@ static bool isLearningRate(const std::string &name) {
 void Session::storeHyper(size_t id) {
   const Hyper &hyper = hypers.at(id);
   bool scheduled = !hyper.fixed && isLearningRate(getTensor(id).name);
-  double steps = getScalar(names::applied).value_or(0);
-  double factor =
-      scheduled ? schedule.getFactor(static_cast<int64_t>(steps)) : 1;
+  double factor = 1;
+  // Reading the counter may mean waiting for the step before.
+  if (scheduled && !schedule.isConstant())
+    factor = schedule.getFactor(
+        static_cast<int64_t>(getScalar(names::applied).value_or(0)));
   float value = static_cast<float>(hyper.base * factor);
-  std::memcpy(memory[id], &value, sizeof(value));
+  update(id, [&](char *target) { std::memcpy(target, &value, sizeof(value)); });
 }
 
 void Session::applySchedule() {

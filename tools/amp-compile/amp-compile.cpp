@@ -40,6 +40,20 @@ struct Options {
   cl::list<std::string> bind{"bind", cl::CommaSeparated,
                              cl::value_desc("name=size,..."), cl::cat(category),
                              cl::desc("Sizes of symbolic dimensions")};
+  cl::opt<std::string> target{
+      "target", cl::init("cpu"), cl::value_desc("cpu|cuda:chip,..."),
+      cl::cat(category),
+      cl::desc("What the code is for: cpu (default), or CUDA from these chips "
+               "on (cuda:sm_80,sm_90a)")};
+  cl::opt<std::string> ptxas{
+      "ptxas", cl::value_desc("path"), cl::cat(category),
+      cl::desc("With --target=cuda: NVIDIA's assembler (default: the one on "
+               "PATH, in $CUDA_HOME/bin or /usr/local/cuda/bin; without one "
+               "the artifact has PTX alone)")};
+  cl::opt<bool> noKernelCache{
+      "no-kernel-cache", cl::cat(category),
+      cl::desc("Assemble all kernels anew, and keep nothing in the cache "
+               "($XDG_CACHE_HOME/amp-mlir/ptxas)")};
   cl::opt<std::string> cpu{
       "cpu", cl::init("native"), cl::cat(category),
       cl::desc("Processor the code is for: native, x86-64-v3, x86-64-v4, "
@@ -94,6 +108,11 @@ int compile(const Options &options, MLIRContext &context) {
                 "training");
   if (options.dataParallel && options.training.empty())
     return fail("--data-parallel is for --training");
+  bool forCuda = StringRef(options.target).starts_with("cuda");
+  if (forCuda && options.cpu.getNumOccurrences())
+    return fail("--cpu is for --target=cpu");
+  if (!forCuda && !options.ptxas.empty())
+    return fail("--ptxas is for --target=cuda:...");
   amp::CompileOptions compileOptions;
   compileOptions.model = options.model;
   compileOptions.output = options.output;
@@ -103,6 +122,9 @@ int compile(const Options &options, MLIRContext &context) {
   compileOptions.autocast = options.autocast;
   compileOptions.bind.assign(options.bind.begin(), options.bind.end());
   compileOptions.cpu = options.cpu;
+  compileOptions.target = options.target;
+  compileOptions.ptxas = options.ptxas;
+  compileOptions.useKernelCache = !options.noKernelCache;
   compileOptions.graphFile = options.emitGraph;
   compileOptions.reportFile = options.report;
   compileOptions.printPlan = options.printPlan;

@@ -6,6 +6,7 @@
 #define AMP_TOOLS_AMPRUN_DATASET_H
 
 #include "Options.h"
+#include "amp/Runtime/Memory.h"
 #include "amp/Runtime/Session.h"
 #include <functional>
 

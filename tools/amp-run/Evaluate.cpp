@@ -119,7 +119,7 @@ int amp::run::runInfer(const Options &options) {
   for (int64_t i = 0; i < batches; ++i) {
     session->run(names::infer, data.getBatch(i), {});
     for (Gathered &output : outputs)
-      output.bytes.append(session->getData(output.id), output.tensor->bytes);
+      output.bytes.append(session->read(output.id), output.tensor->bytes);
   }
   writeArrays(options.output, toArrays(outputs, data.getRows(), batches));
   return 0;

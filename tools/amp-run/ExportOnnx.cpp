@@ -34,7 +34,7 @@ int amp::run::runExportOnnx(const Options &options) {
   for (size_t id = 0; id < tensors.size(); ++id)
     if (isWeight(tensors[id].role))
       weights.push_back({tensors[id].name, tensors[id].dtype, tensors[id].shape,
-                         session->getData(id), tensors[id].bytes, nullptr});
+                         session->read(id), tensors[id].bytes, nullptr});
   exportOnnx(findModel(options, session->getManifest()), options.output,
              weights);
   return 0;

@@ -43,6 +43,8 @@ state (all commands)
   --any-fingerprint       resume from another compilation of the model
 other
   --threads N             (default: one per core)         --quiet    no progress
+  --cuda-driver PATH      artifacts for CUDA: the driver library, or emulator
+                          (default: $AMP_CUDA_DRIVER, or libcuda.so.1)
   -o FILE                 infer: npz or safetensors; export-onnx: onnx; save
   --model FILE            export-onnx: the original model, if it has moved
   --layout torch          save: plain parameter names
@@ -152,6 +154,8 @@ static std::vector<OptionRow> getRows() {
          o.threads = static_cast<unsigned>(
              std::min<int64_t>(parseInteger(v, "--threads", 1), 4096));
        }},
+      {"--cuda-driver", all, true,
+       [](Options &o, Text v) { o.cudaDriver = v; }},
       {"--quiet", all, false, [](Options &o, Text) { o.quiet = true; }},
       {"-o", "infer export-onnx save ", true,
        [](Options &o, Text v) { o.output = v; }},

@@ -23,6 +23,8 @@ struct Options {
   bool noShuffle = false;
   LastBatch lastBatch = LastBatch::Drop;
   std::string log, save, resume, weights, plot, output, model, layout;
+  /// Of artifacts for CUDA: the driver library; empty: the system's.
+  std::string cudaDriver;
   std::optional<double> lr;
   unsigned threads = 0;
   /// Ranks that are threads of this process.

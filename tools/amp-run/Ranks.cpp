@@ -4,6 +4,7 @@
 
 #include "Commands.h"
 #include "amp/Runtime/Failure.h"
+#include "amp/Runtime/ThreadPool.h"
 #include <algorithm>
 #include <cstdio>
 #include <exception>

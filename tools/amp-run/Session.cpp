@@ -24,6 +24,8 @@ std::unique_ptr<Session> amp::run::openSession(const Options &options,
   amp_options settings = {};
   settings.size = sizeof(settings);
   settings.threads = static_cast<int32_t>(options.threads);
+  if (!options.cudaDriver.empty())
+    settings.cuda_driver = options.cudaDriver.c_str();
   auto session = std::make_unique<Session>(options.artifact, settings);
   uint32_t flags = (options.allowMissing ? AMP_LOAD_ALLOW_MISSING : 0u) |
                    (options.cast ? AMP_LOAD_CAST : 0u) |
@@ -69,7 +71,7 @@ int amp::run::runInfo(const Options &options) {
   const Manifest &manifest = session->getManifest();
   std::printf("artifact %s, made from %s by version %s for %s\n",
               options.artifact.c_str(), manifest.model.c_str(),
-              manifest.version.c_str(), manifest.cpu.c_str());
+              manifest.version.c_str(), session->describeTarget().c_str());
   std::printf("fingerprint %s\n", manifest.fingerprint.c_str());
   std::printf("optimizer %s\nscaler %s\nautocast %s\n",
               print(manifest.optimizer).c_str(), print(manifest.scaler).c_str(),

@@ -231,7 +231,7 @@ std::string Trainer::findCulprit() const {
       parallel ? names::trainGradients : names::trainStep);
   for (size_t id : entry->tensors) {
     const TensorInfo &tensor = session->getTensor(id);
-    const char *data = session->getData(id);
+    const char *data = session->read(id);
     if (tensor.role == Role::Gradient && isFloat(tensor.dtype) && data &&
         !isFinite(tensor, data))
       return tensor.of.empty() ? tensor.name : tensor.of;

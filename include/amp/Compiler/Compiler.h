@@ -30,7 +30,13 @@ struct CompileOptions {
   std::string autocast;
   /// Sizes of symbolic dimensions, as name=size.
   std::vector<std::string> bind;
-  /// A processor's name, or "native".
+  /// "cpu", or "cuda:" and chips: "cuda:sm_80,sm_90a".
+  std::string target = "cpu";
+  /// cuda: the assembler; empty: it is looked for. Whether what it made before
+  /// is taken from the user's cache.
+  std::string ptxas;
+  bool useKernelCache = true;
+  /// cpu: a processor's name, or "native".
   std::string cpu = "native";
   /// Where to write the graph of primitives, and what was compiled as JSON.
   std::string graphFile, reportFile;

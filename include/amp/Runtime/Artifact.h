@@ -41,9 +41,10 @@ public:
   TensorFile readInit() const;
   /// Refuses when this CPU lacks a feature the code was compiled for.
   void loadCode(Code &code) const;
+  /// The bytes of a file in it.
+  Bytes readFile(const std::string &name) const;
 
 private:
-  Bytes readFile(const std::string &name) const;
   bool isDirectory;
 };
 

@@ -7,7 +7,9 @@
 
 #include "amp/Runtime/Array.h"
 #include "amp/Runtime/Json.h"
+#include <array>
 #include <map>
+#include <optional>
 
 namespace amp::runtime {
 
@@ -54,16 +56,56 @@ struct TensorInfo {
   bool isScalar() const { return shape.empty(); }
 };
 
+enum class Target { Cpu, Cuda };
+
+/// Where a CUDA kernel's buffer is: a tensor of the entry by its position
+/// there, or an offset in the arena.
+struct BufferInfo {
+  bool inArena;
+  size_t number;
+};
+
+/// One node of an entry's CUDA graph: a kernel by its number, or (without) a
+/// copy of `bytes` from the first buffer to the second.
+struct NodeInfo {
+  std::optional<size_t> kernel;
+  std::array<uint32_t, 3> grid{}, block{};
+  uint32_t sharedBytes = 0;
+  size_t bytes = 0;
+  std::vector<BufferInfo> buffers;
+  /// Earlier nodes that must have ended.
+  std::vector<size_t> after;
+};
+
+/// Code of a CUDA kernel for one chip.
+struct BinaryInfo {
+  std::string chip, file;
+};
+
+struct KernelInfo {
+  std::string name, ptx;
+  std::vector<BinaryInfo> binaries;
+};
+
 struct EntryInfo {
-  std::string name, symbol;
+  std::string name;
   std::vector<size_t> tensors;
   size_t workspace;
+  /// cpu: the function.
+  std::string symbol;
+  /// cuda: the graph.
+  std::vector<NodeInfo> nodes;
 };
 
 struct Manifest {
   std::string version, fingerprint;
-  std::string cpu, features;
-  std::string code, init;
+  Target target = Target::Cpu;
+  /// Of Target::Cpu.
+  std::string cpu, features, code;
+  /// Of Target::Cuda.
+  std::vector<std::string> chips;
+  std::vector<KernelInfo> kernels;
+  std::string init;
   std::string model;
   /// train.json as it was given.
   Json config;

@@ -1,14 +1,12 @@
 //===- Session.h - A step that is loaded and has state ----------*- C++ -*-===//
-// What a handle of the C interface is: tensors, entries, threads, schedule.
+// What a handle of the C interface is: tensors, entries, schedule.
 //===----------------------------------------------------------------------===//
 
 #ifndef AMP_RUNTIME_SESSION_H
 #define AMP_RUNTIME_SESSION_H
 
-#include "amp/Runtime/Artifact.h"
-#include "amp/Runtime/Memory.h"
+#include "amp/Runtime/Engine.h"
 #include "amp/Runtime/Schedule.h"
-#include "amp/Runtime/ThreadPool.h"
 
 namespace amp::runtime {
 
@@ -49,15 +47,24 @@ public:
   const TensorInfo &getTensor(size_t id) const {
     return getManifest().tensors[id];
   }
-  /// Null when a tensor has no memory yet.
-  char *getData(size_t id) const { return memory[id]; }
+  /// The value of a tensor in host memory, until the next call that changes it;
+  /// null when it has none yet.
+  const char *read(size_t id) const { return engine->read(id); }
+  /// Lets `change` write the value of a tensor that has one.
+  void update(size_t id, const Engine::Change &change) {
+    engine->update(id, change);
+  }
+  /// Where the tensor lies: host memory, or memory of a device.
+  void *getAddress(size_t id) const { return engine->getAddress(id); }
+  bool isOnHost() const { return engine->isOnHost(); }
+  std::string describeTarget() const { return engine->describe(); }
   /// The value of a rank-0 tensor; nothing when there is no such tensor or it
   /// has no memory yet.
   std::optional<double> getScalar(std::string_view name) const;
 
   void bind(const std::string &name, void *target, size_t bytes);
-  void setThreads(unsigned threads);
-  unsigned getThreads() const { return pool->size(); }
+  void setThreads(unsigned threads) { engine->setThreads(threads); }
+  unsigned getThreads() const { return engine->getThreads(); }
 
   const std::map<size_t, Hyper> &getHypers() const { return hypers; }
   /// Fixes a value, or (`follow`) changes what the schedule multiplies.
@@ -73,40 +80,23 @@ public:
   void reset();
 
 private:
-  struct Entry {
-    const EntryInfo *info;
-    amp_entry function;
-    /// One per tensor of the entry, filled for each run.
-    std::vector<void *> tensors;
-    std::vector<std::string> fed;
-  };
-
-  Entry &getEntry(const std::string &name);
-  void allocateState();
-  void allocateWorkspace();
+  const EntryInfo &getEntry(const std::string &name) const;
   /// `isFresh`: memory is still zero.
   void fillState(bool isFresh);
   void applySchedule();
   void checkBinding(size_t id, const Binding &binding) const;
-  size_t findSlot(const Entry &entry, const Binding &binding, size_t position,
-                  bool fed) const;
-  void placeInputs(Entry &entry, const std::vector<Binding> &inputs);
-  /// The results that are to be copied to the caller after the run.
-  std::vector<std::pair<size_t, void *>>
-  placeOutputs(Entry &entry, const std::vector<Binding> &outputs);
-  char *getOwn(size_t id);
+  size_t findSlot(const EntryInfo &entry, const Binding &binding,
+                  size_t position, bool fed) const;
+  void placeInputs(const EntryInfo &entry, const std::vector<Binding> &inputs,
+                   std::vector<void *> &memory) const;
+  void placeOutputs(const EntryInfo &entry, const std::vector<Binding> &outputs,
+                    std::vector<void *> &memory) const;
   void storeHyper(size_t id);
 
   Artifact artifact;
   amp_options options;
   Schedule schedule;
-  Code code;
-  std::vector<Entry> entries;
-  std::vector<Block> blocks;
-  /// Where each tensor is: a block, or the caller's memory.
-  std::vector<char *> memory;
-  Block workspace;
-  std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<Engine> engine;
   std::map<size_t, Hyper> hypers;
   std::map<size_t, double> initialHypers;
 };

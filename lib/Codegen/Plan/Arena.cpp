@@ -13,11 +13,8 @@
 using namespace llvm;
 using namespace amp::plan;
 
-static int64_t align(int64_t bytes) {
-  return alignTo(bytes, uint64_t(arenaAlignment));
-}
-
-static int64_t getNeeded(ArrayRef<Lifetime> buffers) {
+static int64_t getNeeded(ArrayRef<Lifetime> buffers,
+                         function_ref<int64_t(int64_t)> align) {
   std::map<int64_t, int64_t> change;
   for (const Lifetime &buffer : buffers) {
     change[buffer.first] += align(buffer.bytes);
@@ -29,10 +26,13 @@ static int64_t getNeeded(ArrayRef<Lifetime> buffers) {
   return most;
 }
 
-ArenaLayout amp::plan::layOut(ArrayRef<Lifetime> buffers) {
+ArenaLayout amp::plan::layOut(ArrayRef<Lifetime> buffers, int64_t alignment) {
+  auto align = [&](int64_t bytes) -> int64_t {
+    return alignTo(bytes, uint64_t(alignment));
+  };
   ArenaLayout layout;
   layout.offsets.assign(buffers.size(), 0);
-  layout.needed = getNeeded(buffers);
+  layout.needed = getNeeded(buffers, align);
   SmallVector<size_t> order = to_vector(seq<size_t>(0, buffers.size()));
   stable_sort(order, [&](size_t a, size_t b) {
     return buffers[a].bytes > buffers[b].bytes;

@@ -48,7 +48,8 @@ static std::string join(StringRef folder, StringRef file) {
 }
 
 static bool isArtifactFile(StringRef name) {
-  return name == manifestName || name == initName || name == codeName;
+  return name == manifestName || name == initName || name == codeName ||
+         name == kernelsName;
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,7 +107,7 @@ Error amp::checkArtifactPath(StringRef name) {
                                    "' exists and is no artifact; give another "
                                    "name or remove it");
   return forEachFile(target, [&](StringRef file, fs::file_type type) -> Error {
-    if (type != fs::file_type::directory_file)
+    if (type != fs::file_type::directory_file || file == kernelsName)
       return Error::success();
     return llvm::createStringError("the artifact '" + target +
                                    "' has the folder '" + file +
@@ -149,6 +150,12 @@ ArtifactFolder::~ArtifactFolder() {
 
 std::string ArtifactFolder::getPath(StringRef file) const {
   return join(temporary, file);
+}
+
+Error ArtifactFolder::addFolder(StringRef name) const {
+  if (::mkdir(getPath(name).c_str(), 0777) != 0)
+    return fail("cannot make the folder '" + getPath(name) + "'", errno);
+  return Error::success();
 }
 
 /// Files of the user's in the artifact that is replaced are in the new one,

@@ -66,5 +66,7 @@ std::string amp::getFingerprint(const Artifact &artifact, StringRef graph) {
   hasher.add(StringRef(std::to_string(artifact.accumulate)));
   hasher.add(StringRef(artifact.cpu));
   hasher.add(StringRef(artifact.features));
+  if (artifact.kind == Artifact::Kind::Cuda)
+    hasher.add(StringRef("cuda"));
   return hasher.finish();
 }

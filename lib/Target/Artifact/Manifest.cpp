@@ -64,15 +64,103 @@ static void printTensor(json::OStream &os, const ArtifactTensor &tensor) {
   });
 }
 
-static void printEntry(json::OStream &os, const ArtifactEntry &entry) {
+std::string amp::artifact::getKernelFile(StringRef kernel, StringRef chip) {
+  std::string path = (kernelsName + "/" + kernel).str();
+  return chip.empty() ? path + ".ptx" : path + "." + chip.str() + ".cubin";
+}
+
+static void printBinary(json::OStream &os, const ArtifactKernel &kernel,
+                        const ArtifactBinary &binary) {
+  os.object([&] {
+    os.attribute("chip", binary.chip);
+    os.attribute("file", getKernelFile(kernel.name, binary.chip));
+    os.attribute("registers", binary.registers);
+    os.attribute("shared", binary.sharedBytes);
+    os.attribute("stack", binary.stackBytes);
+    os.attribute("spills", binary.spillBytes);
+  });
+}
+
+static void printKernel(json::OStream &os, const ArtifactKernel &kernel) {
+  os.object([&] {
+    os.attribute("name", kernel.name);
+    os.attribute("ptx", getKernelFile(kernel.name));
+    os.attributeArray("binaries", [&] {
+      for (const ArtifactBinary &binary : kernel.binaries)
+        printBinary(os, kernel, binary);
+    });
+  });
+}
+
+static void printBuffer(json::OStream &os, const ArtifactBuffer &buffer) {
+  if (!buffer.inArena)
+    return os.value(buffer.number);
+  os.object([&] { os.attribute("arena", buffer.number); });
+}
+
+static void printNode(json::OStream &os, const ArtifactNode &node) {
+  auto printNumbers = [&](StringRef name, auto &&numbers) {
+    os.attributeArray(name, [&] {
+      for (auto number : numbers)
+        os.value(int64_t(number));
+    });
+  };
+  os.object([&] {
+    if (node.kernel) {
+      os.attribute("kernel", int64_t(*node.kernel));
+      printNumbers("grid", node.grid);
+      printNumbers("block", node.block);
+      os.attribute("shared", node.sharedBytes);
+    } else {
+      os.attribute("copy", node.bytes);
+    }
+    os.attributeArray("buffers", [&] {
+      for (const ArtifactBuffer &buffer : node.buffers)
+        printBuffer(os, buffer);
+    });
+    printNumbers("after", node.after);
+  });
+}
+
+static void printEntry(json::OStream &os, const ArtifactEntry &entry,
+                       Artifact::Kind kind) {
   os.object([&] {
     os.attribute("name", entry.name);
-    os.attribute("symbol", entry.symbol);
     os.attributeArray("tensors", [&] {
       for (unsigned id : entry.tensors)
         os.value(id);
     });
     os.attribute("workspace", int64_t(entry.workspace));
+    if (kind == Artifact::Kind::Cpu)
+      os.attribute("symbol", entry.symbol);
+    else
+      os.attributeArray("nodes", [&] {
+        for (const ArtifactNode &node : entry.nodes)
+          printNode(os, node);
+      });
+  });
+}
+
+static void printTarget(json::OStream &os, const Artifact &artifact) {
+  if (artifact.kind == Artifact::Kind::Cpu) {
+    os.attributeObject("target", [&] {
+      os.attribute("kind", "cpu");
+      os.attribute("cpu", artifact.cpu);
+      os.attribute("features", artifact.features);
+    });
+    os.attribute("code", codeName);
+    return;
+  }
+  os.attributeObject("target", [&] {
+    os.attribute("kind", "cuda");
+    os.attributeArray("chips", [&] {
+      for (const std::string &chip : artifact.chips)
+        os.value(chip);
+    });
+  });
+  os.attributeArray("kernels", [&] {
+    for (const ArtifactKernel &kernel : artifact.kernels)
+      printKernel(os, kernel);
   });
 }
 
@@ -81,12 +169,7 @@ static void printHead(json::OStream &os, const Artifact &artifact) {
   os.attribute("abi", abiVersion);
   os.attribute("version", AMP_VERSION);
   os.attribute("fingerprint", artifact.fingerprint);
-  os.attributeObject("target", [&] {
-    os.attribute("kind", "cpu");
-    os.attribute("cpu", artifact.cpu);
-    os.attribute("features", artifact.features);
-  });
-  os.attribute("code", codeName);
+  printTarget(os, artifact);
   os.attribute("init", initName);
   os.attributeObject("source", [&] {
     os.attribute("model", artifact.model);
@@ -106,7 +189,7 @@ std::string amp::artifact::printManifest(const Artifact &artifact) {
     });
     os.attributeArray("entries", [&] {
       for (const ArtifactEntry &entry : artifact.entries)
-        printEntry(os, entry);
+        printEntry(os, entry, artifact.kind);
     });
     os.attribute("optimizer", json::Object(artifact.optimizer));
     os.attribute("scaler", json::Object(artifact.scaler));

@@ -16,6 +16,11 @@ namespace amp::artifact {
 inline constexpr llvm::StringLiteral manifestName = "manifest.json";
 inline constexpr llvm::StringLiteral initName = "init.safetensors";
 inline constexpr llvm::StringLiteral codeName = "libstep.so";
+/// The folder of CUDA kernels.
+inline constexpr llvm::StringLiteral kernelsName = "kernels";
+
+/// The path of a kernel's file in the artifact; without a chip, of its PTX.
+std::string getKernelFile(llvm::StringRef kernel, llvm::StringRef chip = "");
 
 /// The spelling of an element type in the manifest ("f32") and in safetensors
 /// ("F32"); empty when artifacts have no such tensors.
@@ -50,6 +55,8 @@ public:
   ArtifactFolder &operator=(const ArtifactFolder &) = delete;
 
   std::string getPath(llvm::StringRef file) const;
+  /// Makes a folder in it.
+  llvm::Error addFolder(llvm::StringRef name) const;
   /// Puts the folder in the target's place.
   llvm::Error publish();
 

@@ -48,14 +48,37 @@ static Error checkTensors(const Artifact &artifact) {
   return Error::success();
 }
 
+using FillFile = llvm::function_ref<Error(AtomicFile &)>;
+
+/// The library, or the kernels.
+static Error writeCode(const Artifact &artifact, const ArtifactFolder &folder,
+                       llvm::function_ref<Error(StringRef, FillFile)> write) {
+  if (artifact.kind == Artifact::Kind::Cpu)
+    return write(codeName,
+                 [&](AtomicFile &file) { return file.write(artifact.code); });
+  if (Error error = folder.addFolder(kernelsName))
+    return error;
+  for (const ArtifactKernel &kernel : artifact.kernels) {
+    if (Error error = write(getKernelFile(kernel.name), [&](AtomicFile &file) {
+          return file.write(StringRef(kernel.ptx));
+        }))
+      return error;
+    for (const ArtifactBinary &binary : kernel.binaries)
+      if (Error error =
+              write(getKernelFile(kernel.name, binary.chip),
+                    [&](AtomicFile &file) { return file.write(binary.bytes); }))
+        return error;
+  }
+  return Error::success();
+}
+
 Error amp::writeArtifact(const Artifact &artifact, StringRef path) {
   if (Error error = checkTensors(artifact))
     return error;
   auto folder = ArtifactFolder::create(path);
   if (!folder)
     return folder.takeError();
-  auto write = [&](StringRef name,
-                   llvm::function_ref<Error(AtomicFile &)> fill) -> Error {
+  auto write = [&](StringRef name, FillFile fill) -> Error {
     auto file = AtomicFile::create((*folder)->getPath(name));
     if (!file)
       return file.takeError();
@@ -67,9 +90,7 @@ Error amp::writeArtifact(const Artifact &artifact, StringRef path) {
         return writeSafetensors(artifact, file);
       }))
     return error;
-  if (Error error = write(codeName, [&](AtomicFile &file) {
-        return file.write(artifact.code);
-      }))
+  if (Error error = writeCode(artifact, **folder, write))
     return error;
   if (Error error = write(manifestName, [&](AtomicFile &file) {
         return file.write(StringRef(printManifest(artifact)));

@@ -32,7 +32,7 @@ static void printEntry(llvm::json::OStream &os,
     os.attribute("plan", entry.plan);
     os.attribute("memory", entry.memory);
     os.attributeArray("tensors", [&] {
-      for (const cpu::TensorInfo &tensor : entry.tensors)
+      for (const plan::TensorInfo &tensor : entry.tensors)
         os.object([&] {
           os.attribute("name", tensor.name);
           os.attribute("role", tensor.role);

@@ -9,11 +9,10 @@
 #define AMP_CODEGEN_CPU_CODEGEN_H
 
 #include "amp/Codegen/Cpu/KernelModule.h"
+#include "amp/Codegen/Plan/Entry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
-#include <vector>
 
 namespace amp::cpu {
 
@@ -29,32 +28,10 @@ struct CpuOptions {
   bool fuse = true;
 };
 
-/// One tensor of an entry, in the order of the pointers it is called with.
-struct TensorInfo {
-  std::string name;
-  /// A role of the train dialect by its name, or `constant`.
-  std::string role;
-  /// The parameter that a gradient or a state belongs to.
-  std::string of;
-  mlir::Type elementType;
-  llvm::SmallVector<int64_t> shape;
-  /// What a constant holds; null for everything else.
-  mlir::ElementsAttr data;
-};
-
-/// What a caller of an entry must know.
-struct CompiledEntry {
-  std::string name;
+/// What a caller of an entry must know. The arena is aligned to 64.
+struct CompiledEntry : plan::CompiledEntry {
   /// `int32_t symbol(void *const *tensors, void *workspace, const amp_host *)`.
   std::string symbol;
-  /// Arguments, then results that alias no argument, then constants.
-  std::vector<TensorInfo> tensors;
-  /// Bytes of the arena, aligned to 64.
-  uint64_t workspace = 0;
-  /// Which operations became which kernels.
-  std::string plan;
-  /// Where each intermediate lies in the arena, and the peak.
-  std::string memory;
 };
 
 /// Generates the entry `amp_<function name>` and its kernels into `kernels`,

@@ -13,6 +13,7 @@
 
 namespace amp::plan {
 
+/// What offsets are multiples of unless a target asks for more.
 inline constexpr int64_t arenaAlignment = 64;
 
 /// A buffer that is needed from step `first` to step `last`, both included.
@@ -27,7 +28,7 @@ struct Lifetime {
 };
 
 struct ArenaLayout {
-  /// One for each buffer, multiples of `arenaAlignment`.
+  /// One for each buffer, multiples of the alignment.
   llvm::SmallVector<int64_t> offsets;
   /// Size of the arena.
   int64_t bytes = 0;
@@ -37,7 +38,8 @@ struct ArenaLayout {
 
 /// Places the largest buffers first, each at the lowest offset where nothing
 /// lies that lives at the same time.
-ArenaLayout layOut(llvm::ArrayRef<Lifetime> buffers);
+ArenaLayout layOut(llvm::ArrayRef<Lifetime> buffers,
+                   int64_t alignment = arenaAlignment);
 
 } // namespace amp::plan
 

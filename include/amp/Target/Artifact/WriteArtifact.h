@@ -1,7 +1,7 @@
 //===- WriteArtifact.h - A compiled step as a directory -------------------===//
 //
-// manifest.json, init.safetensors and the code, what amp-run and the C API
-// load.
+// manifest.json, init.safetensors and the code (a library, or a folder of CUDA
+// kernels), what amp-run and the C API load.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,8 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,16 +34,57 @@ struct ArtifactTensor {
   bool isState() const;
 };
 
+/// Where a kernel's buffer is: a tensor of the entry by its position there, or
+/// an offset in the arena.
+struct ArtifactBuffer {
+  bool inArena = false;
+  int64_t number = 0;
+};
+
+/// One node of a CUDA graph: the launch of a kernel (its number), or a copy of
+/// `bytes` from the first buffer to the second.
+struct ArtifactNode {
+  std::optional<unsigned> kernel;
+  std::array<int64_t, 3> grid, block;
+  int64_t sharedBytes = 0;
+  llvm::SmallVector<ArtifactBuffer> buffers;
+  int64_t bytes = 0;
+  /// Nodes that must have ended before.
+  llvm::SmallVector<unsigned> after;
+};
+
 struct ArtifactEntry {
-  std::string name, symbol;
+  std::string name;
   /// Positions in the artifact's tensors, in the order the entry takes them.
   llvm::SmallVector<unsigned> tensors;
   uint64_t workspace = 0;
+  /// cpu: the function in the code.
+  std::string symbol;
+  /// cuda: the graph.
+  std::vector<ArtifactNode> nodes;
+};
+
+/// Code of a kernel for one chip.
+struct ArtifactBinary {
+  std::string chip;
+  llvm::SmallVector<char, 0> bytes;
+  int64_t registers = 0, sharedBytes = 0, stackBytes = 0, spillBytes = 0;
+};
+
+struct ArtifactKernel {
+  /// The symbol, and the name of its files.
+  std::string name;
+  std::string ptx;
+  std::vector<ArtifactBinary> binaries;
 };
 
 struct Artifact {
-  /// The processor and the features that the code may use.
+  enum class Kind { Cpu, Cuda } kind = Kind::Cpu;
+  /// cpu: the processor and the features that the code may use.
   std::string cpu, features;
+  /// cuda: what there are binaries for, besides the PTX.
+  std::vector<std::string> chips;
+  std::vector<ArtifactKernel> kernels;
   /// File name of the model, and train.json as given.
   std::string model;
   llvm::json::Object config;
@@ -49,8 +92,8 @@ struct Artifact {
   int64_t accumulate = 1;
   std::vector<ArtifactTensor> tensors;
   std::vector<ArtifactEntry> entries;
-  /// Bytes of the shared library.
-  llvm::ArrayRef<char> code;
+  /// cpu: bytes of the shared library.
+  llvm::SmallVector<char, 0> code;
   /// 64 hexadecimal digits.
   std::string fingerprint;
 };

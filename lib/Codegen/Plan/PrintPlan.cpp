@@ -4,33 +4,28 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PrintPlan.h"
-#include "Emitter.h"
+#include "amp/Codegen/Plan/Entry.h"
 #include "amp/Dialect/Onnx/IR/OnnxDialect.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace amp;
-using namespace amp::cpu;
+using namespace amp::plan;
 
-static StringRef getKindName(plan::GroupKind kind) {
+static StringRef getKindName(GroupKind kind) {
   switch (kind) {
-  case plan::GroupKind::Map:
+  case GroupKind::Map:
     return "map";
-  case plan::GroupKind::Rows:
+  case GroupKind::Rows:
     return "rows";
-  case plan::GroupKind::Reduce:
+  case GroupKind::Reduce:
     return "reduce";
-  case plan::GroupKind::Custom:
+  case GroupKind::Custom:
     return "call";
   }
   llvm_unreachable("all kinds are covered");
-}
-
-static int64_t getBytes(Value value) {
-  return plan::getNumElements(plan::getShape(value)) *
-         getStorageBytes(getElementTypeOrSelf(value.getType()));
 }
 
 static std::string getName(Value value) {
@@ -41,10 +36,15 @@ static std::string getName(Value value) {
                       : name.str();
 }
 
-static void printGroup(raw_ostream &os, size_t index, const plan::Group &group,
-                       ArrayRef<KernelCall> calls) {
+static void printGroup(raw_ostream &os, size_t index, const Group &group,
+                       ArrayRef<KernelLine> kernels,
+                       function_ref<int64_t(Type)> getBytes) {
+  auto count = [&](Value value) {
+    return getNumElements(getShape(value)) *
+           getBytes(getElementTypeOrSelf(value.getType()));
+  };
   os << "  " << index << ": " << getKindName(group.kind);
-  if (group.kind != plan::GroupKind::Custom) {
+  if (group.kind != GroupKind::Custom) {
     os << " [";
     llvm::interleave(group.space, os, "x");
     os << ']';
@@ -53,51 +53,44 @@ static void printGroup(raw_ostream &os, size_t index, const plan::Group &group,
   for (Operation *op : group.ops)
     for (Value operand : op->getOperands())
       if (!group.getProducer(operand))
-        inputs.insert(plan::stripViews(operand));
+        inputs.insert(stripViews(operand));
   int64_t read = 0, written = 0;
   for (Value input : inputs)
-    read += getBytes(input);
+    read += count(input);
   for (Value output : group.outputs)
-    written += getBytes(output);
+    written += count(output);
   os << ", reads " << read << " B, writes " << written << " B\n     ";
   for (Operation *op : group.ops)
     os << ' ' << op->getName().stripDialect();
   os << '\n';
-  for (const KernelCall &call : calls) {
-    func::FuncOp kernel = call.kernel;
-    os << "      @" << kernel.getSymName() << " x " << call.iterations
-       << ", grain " << call.grain << '\n';
-  }
+  for (const KernelLine &line : kernels)
+    os << "      @" << line.kernel << ' ' << line.extent << '\n';
 }
 
-std::string amp::cpu::printPlan(StringRef entry, ArrayRef<plan::Group> groups,
-                                ArrayRef<ArrayRef<KernelCall>> calls) {
+std::string plan::printPlan(StringRef entry, ArrayRef<Group> groups,
+                            ArrayRef<SmallVector<KernelLine>> kernels,
+                            function_ref<int64_t(Type)> getBytes) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  llvm::SmallPtrSet<Operation *, 16> kernels;
+  llvm::StringSet<> names;
   size_t numOps = 0, numCalls = 0;
-  for (ArrayRef<KernelCall> step : calls)
-    for (KernelCall call : step) {
-      kernels.insert(call.kernel);
+  for (ArrayRef<KernelLine> step : kernels)
+    for (const KernelLine &line : step) {
+      names.insert(line.kernel);
       ++numCalls;
     }
-  for (const plan::Group &group : groups)
+  for (const Group &group : groups)
     numOps += group.ops.size();
   os << "entry " << entry << ": " << numOps << " operations, " << groups.size()
-     << " groups, " << numCalls << " calls of " << kernels.size()
-     << " kernels\n";
+     << " groups, " << numCalls << " calls of " << names.size() << " kernels\n";
   for (auto [index, group] : llvm::enumerate(groups))
-    printGroup(os, index, group, calls[index]);
-  if (calls.size() > groups.size())
-    os << "  then " << calls.size() - groups.size() << " copies\n";
+    printGroup(os, index, group, kernels[index], getBytes);
+  if (kernels.size() > groups.size())
+    os << "  then " << kernels.size() - groups.size() << " copies\n";
   return text;
 }
 
-std::string
-amp::cpu::printMemory(StringRef entry, const plan::StorageMap &storages,
-                      const DenseMap<unsigned, plan::Lifetime> &lifetimes,
-                      const DenseMap<unsigned, int64_t> &offsets,
-                      const plan::ArenaLayout &layout) {
+std::string EntryMemory::print(StringRef entry) const {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "entry " << entry << ": arena " << layout.bytes << " B, at most "
@@ -107,7 +100,7 @@ amp::cpu::printMemory(StringRef entry, const plan::StorageMap &storages,
     slots.push_back({offset, storage});
   llvm::sort(slots);
   for (auto [offset, index] : slots) {
-    const plan::Lifetime lifetime = lifetimes.lookup(index);
+    const Lifetime lifetime = lifetimes.lookup(index);
     Value value = storages[index].value;
     os << llvm::formatv("  {0,12} + {1,12}  steps {2,5} to {3,5}  {4}\n",
                         offset, lifetime.bytes, lifetime.first, lifetime.last,
