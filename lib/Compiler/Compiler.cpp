@@ -7,6 +7,7 @@
 #include "amp/Compiler/Compiler.h"
 #include "Assemble.h"
 #include "Graphs.h"
+#include "Report.h"
 #include "TargetCompiler.h"
 #include "amp/Codegen/Cpu/Backend/Compile.h"
 #include "amp/Codegen/Cuda/Backend/PtxCompiler.h"

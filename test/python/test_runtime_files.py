@@ -128,7 +128,7 @@ def test_manifest_value_wrong(tmp_path, code, path, wrong):
 
 @pytest.mark.parametrize("change,complaint", [
     (lambda m: m.update(abi=2), "the artifact has ABI 2, this runtime reads ABI 1"),
-    (lambda m: m["target"].update(kind="cuda"), "runs 'cpu' artifacts, this one is 'cuda'"),
+    (lambda m: m["target"].update(kind="rocm"), "runs 'cpu' and 'cuda' artifacts, this one is 'rocm'"),
     (lambda m: m["target"].update(features="+sse2,+avx99,+amx-fp99"), "this CPU lacks the features 'avx99', 'amx-fp99'"),
     (lambda m: m.update(fingerprint="abc"), "fingerprint: expected 64 hexadecimal digits"),
     (lambda m: m["tensors"][3].update(name="w"), "tensors[3].name: there is another tensor 'w'"),

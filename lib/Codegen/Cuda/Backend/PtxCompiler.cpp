@@ -36,6 +36,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
@@ -49,6 +50,10 @@
 using namespace mlir;
 using namespace amp;
 using namespace amp::cuda;
+
+/// DeviceMath.c as bitcode.
+extern const unsigned char ampDeviceMath[];
+extern const unsigned long ampDeviceMathBytes;
 
 /// Every kernel becomes a module of its own after these.
 static constexpr llvm::StringRef inlining = "always-inline,globaldce";
@@ -153,6 +158,25 @@ static bool isKernel(const llvm::Function &function) {
          function.getCallingConv() == llvm::CallingConv::PTX_Kernel;
 }
 
+/// Adds the functions of libm that kernels call.
+static void linkMath(llvm::Module &module) {
+  StringRef bytes(reinterpret_cast<const char *>(ampDeviceMath),
+                  ampDeviceMathBytes);
+  std::unique_ptr<llvm::Module> math = llvm::cantFail(llvm::parseBitcodeFile(
+      llvm::MemoryBufferRef(bytes, "DeviceMath"), module.getContext()));
+  math->setTargetTriple(module.getTargetTriple());
+  math->setDataLayout(module.getDataLayout());
+  for (llvm::Function &function : *math) {
+    function.removeFnAttr("target-features");
+    function.removeFnAttr("target-cpu");
+    function.removeFnAttr("frame-pointer");
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+  }
+  if (llvm::Linker::linkModules(module, std::move(math),
+                                llvm::Linker::LinkOnlyNeeded))
+    llvm::report_fatal_error("the device's math functions do not link");
+}
+
 /// Leaves kernels as the only functions.
 static void inlineHelpers(llvm::Module &module, llvm::TargetMachine &machine) {
   for (llvm::Function &function : module) {
@@ -247,6 +271,7 @@ cuda::compileToPtx(Operation *module, const PtxOptions &options) {
   auto machine = createMachine(options);
   all->setTargetTriple(machine->getTargetTriple());
   all->setDataLayout(machine->createDataLayout());
+  linkMath(*all);
   inlineHelpers(*all, *machine);
   if (StringRef name = findMissing(*all); !name.empty())
     return module->emitError()
