@@ -28,9 +28,13 @@ private:
   using Array = nanobind::ndarray<nanobind::ro>;
 
   void add(const TensorSpec &tensor, nanobind::handle argument);
+  /// Takes a torch tensor that fits as it is; what does not is left to `add`.
+  bool addTorch(const TensorSpec &tensor, nanobind::handle argument);
+  void addBuffer(const TensorSpec &tensor, void *data);
 
   const EntrySpec &entry;
   std::vector<Array> arrays;
+  std::vector<nanobind::object> tensors;
   std::vector<Memory> memory;
   std::vector<amp_buffer> buffers;
   std::vector<std::string> copied;
