@@ -35,8 +35,8 @@ def _bindings(bind):
 
 
 def _check_target(target):
-    if target != "cpu":
-        raise Error(f"target is 'cpu', but got {target!r}")
+    if target.partition(":")[0] not in ("cpu", "cuda"):
+        raise Error(f"target is 'cpu' or 'cuda:' and chips ('cuda:sm_80,sm_90a'), but got {target!r}")
 
 
 def _read(model):
@@ -156,7 +156,8 @@ def compile_training(model, example_inputs=None, *, loss, optimizer, autocast=No
     does not have is not trained, and learning rates that a scheduler writes into it are followed.
     autocast: amp.autocast(...), or None for float32. scaler: amp.GradScaler(...), a torch.amp.GradScaler, False for none, or
     None: one with PyTorch's defaults for float16 and none otherwise.
-    bind: sizes of symbolic dimensions, {"batch": 32}. target: "cpu". cpu: the processor the code is for.
+    bind: sizes of symbolic dimensions, {"batch": 32}. target: "cpu", or "cuda:" and chips ("cuda:sm_80,sm_90a"). cpu: the
+    processor the code is for.
     cache: whether artifacts are kept (in $XDG_CACHE_HOME/amp-mlir), or the folder for them; False keeps it in memory alone.
     trainable, frozen, clip_norm, clip_value, accumulate, schedule, outputs: as train.json has them (docs/training-config.md);
     `options` are further keys of it. threads: of the calls; 0: one per core.
@@ -179,7 +180,7 @@ def compile_training(model, example_inputs=None, *, loss, optimizer, autocast=No
               "clip": clip or None, "accumulate": accumulate, "schedule": schedule, "trainable": list(trainable) or None,
               "frozen": list(frozen) or None, "outputs": outputs} | (options or {})
     config = {key: value for key, value in config.items() if value is not None}
-    opened = _compile(module, {"training": json.dumps(config), "bind": _bindings(bind), "cpu": cpu}, threads, cache,
+    opened = _compile(module, {"training": json.dumps(config), "bind": _bindings(bind), "target": target, "cpu": cpu}, threads, cache,
                       _policy_text(autocast.policy if autocast else ""))
     facts = StepFacts(json.loads(opened.step.info)["scaler"], groups, group_options, linked)
     return TrainingStep(opened, module.source, meta, facts)
@@ -227,5 +228,5 @@ def compile(model, example_inputs=None, *, autocast=None, target="cpu", bind=Non
         module = module.clone()
         with tempfile.TemporaryDirectory(prefix="amp-mlir-") as work:
             report = _assign_precision(module, autocast or Autocast("cpu", "f16"), work)
-    opened = _compile(module, {"inference": True, "bind": _bindings(bind), "cpu": cpu}, threads, cache)
+    opened = _compile(module, {"inference": True, "bind": _bindings(bind), "target": target, "cpu": cpu}, threads, cache)
     return Inference(opened, module.source, meta, report)

@@ -27,7 +27,7 @@ def clear_cache():
 
 
 def _size(path):
-    return sum(file.stat().st_size for file in path.glob("*") if file.is_file())
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
 def _shrink(root, keep):
@@ -91,8 +91,9 @@ def _in_memory(make, open_step):
         make(str(work / "step"))
         report = _read_report(work / "step")
         with os.fdopen(os.dup(fd), "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            for part in ("manifest.json", "libstep.so", "init.safetensors"):
-                archive.write(work / "step" / part, part)
+            for part in sorted((work / "step").rglob("*")):
+                if part.is_file() and part.name != "report.json":
+                    archive.write(part, part.relative_to(work / "step"))
         return Opened(open_step(f"/proc/self/fd/{fd}"), report, lambda: os.close(fd))
     except BaseException:
         os.close(fd)

@@ -1,9 +1,11 @@
 """Optimizers: what a step is compiled with, torch.optim instances converted, and their state back and forth."""
+import sys
 from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from .errors import Error
+from .state import to_numpy
 
 
 @dataclass
@@ -147,20 +149,19 @@ class StepOptimizer:
     groups: parameter names per group, in the order of PyTorch's numbers. options: PyTorch's options per group.
     """
 
-    def __init__(self, step, groups, options):
-        self._step, self._groups, self._options = step, groups, options
-        self._tensors = {row["name"] for row in step.tensors if row["role"] == "optimizer_state"}
+    def __init__(self, state, groups, options):
+        self._state, self._groups, self._options = state, groups, options
 
     def _lr(self, number):
-        name = f"lr.group{number}"
-        return self._step.get_hyper(name if len(self._groups) > 1 and self._has(name) else "lr")
+        return self._state.step.get_hyper(self._rate_name(number))
 
-    def _has(self, name):
-        return any(row["name"] == name for row in self._step.tensors)
+    def _rate_name(self, number):
+        name = f"lr.group{number}"
+        return name if name in self._state else "lr"
 
     def state_dict(self):
         """What torch.optim's load_state_dict takes: torch tensors where PyTorch is loaded, else numpy arrays, all copies."""
-        applied = self._step.stats["applied"]
+        applied = self._state.step.stats["applied"]
         state, numbers = {}, []
         for group in self._groups:
             numbers.append(list(range(len(state), len(state) + len(group))))
@@ -172,7 +173,7 @@ class StepOptimizer:
     def _read(self, name, applied):
         if applied == 0:
             return {}
-        slots = {slot: _out(self._step.view(f"{slot}.{name}").copy()) for slot in _SLOTS if f"{slot}.{name}" in self._tensors}
+        slots = {slot: _out(self._state.read(f"{slot}.{name}")) for slot in _SLOTS if f"{slot}.{name}" in self._state}
         if "exp_avg_sq" in slots:
             slots = {"step": _out(np.float32(applied).reshape(()).copy())} | slots
         return slots
@@ -186,36 +187,29 @@ class StepOptimizer:
             slots = state["state"].get(number, {})
             if "step" in slots:
                 steps.add(int(slots["step"]))
-            for slot in (slot for slot in _SLOTS if f"{slot}.{name}" in self._tensors):
+            for slot in (slot for slot in _SLOTS if f"{slot}.{name}" in self._state):
                 if slots.get(slot) is None:
                     if slots and slot != "momentum_buffer":
                         raise Error(f"the optimizer's state_dict has no {slot} for '{name}' (number {number})")
                     writes.append((f"{slot}.{name}", 0.0))
                     continue
-                value = _in(slots[slot])
-                if value.shape != self._step.view(f"{slot}.{name}").shape:
-                    raise Error(f"{slot} of '{name}' (number {number}) has the shape {list(value.shape)} in the state_dict, but "
-                                f"{list(self._step.view(f'{slot}.{name}').shape)} in the step")
+                value = to_numpy(slots[slot])
+                self._state.check(f"{slot}.{name}", value, "state_dict")
                 writes.append((f"{slot}.{name}", value))
         if len(steps) > 1:
             raise Error(f"the parameters were updated {sorted(steps)} times; a step counts for all of them alike")
         if len(state["param_groups"]) != len(self._groups):
             raise Error(f"the state_dict has {len(state['param_groups'])} parameter groups, but the step has {len(self._groups)}")
         for name, value in writes:
-            self._step.view(name)[...] = value
+            self._state.write(name, value)
         # SGD has no count of its own; its first step initialises the momentum.
         count = steps.pop() if steps else (1 if any(isinstance(value, np.ndarray) for _, value in writes) else 0)
-        self._step.view("train.applied_steps")[...] = count
+        self._state.write("train.applied_steps", count)
         for number, group in enumerate(state["param_groups"]):
-            name = f"lr.group{number}"
-            self._step.set_hyper(name if self._has(name) else "lr", _number(group["lr"]))
+            self._state.step.set_hyper(self._rate_name(number), _number(group["lr"]))
 
 
 def _out(array):
-    import sys
     torch = sys.modules.get("torch")
     return torch.from_numpy(array) if torch else array
 
-
-def _in(value):
-    return value.detach().cpu().numpy() if hasattr(value, "detach") else np.asarray(value)

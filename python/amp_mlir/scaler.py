@@ -49,22 +49,22 @@ class GradScaler:
 class StepScaler:
     """The loss scaler of a step: PyTorch's methods over the step's own state."""
 
-    def __init__(self, step, facts):
-        self._step, self._facts = step, facts
+    def __init__(self, state, facts):
+        self._state, self._facts = state, facts
 
     def is_enabled(self):
         return bool(self._facts.get("enabled"))
 
     def get_scale(self):
         """The scale of the next call; 1.0 without scaling."""
-        return float(self._step.view("scaler.scale")) if self.is_enabled() else 1.0
+        return float(self._state.read("scaler.scale")) if self.is_enabled() else 1.0
 
     def state_dict(self):
         """PyTorch's five keys; an empty dict without scaling, as PyTorch has it."""
         if not self.is_enabled():
             return {}
         return {"scale": self.get_scale()} | {key: self._facts[key] for key in _FIXED} | {
-            "_growth_tracker": int(self._step.view("scaler.growth_tracker"))}
+            "_growth_tracker": int(self._state.read("scaler.growth_tracker"))}
 
     def load_state_dict(self, state):
         """Takes PyTorch's five keys. Factors and interval are compiled in: Error if they differ."""
@@ -79,5 +79,5 @@ class StepScaler:
             if key in state and state[key] != self._facts[key]:
                 raise Error(f"{key} is {state[key]} in the state_dict, but {self._facts[key]} in the compiled step: compile it with "
                             f"amp.GradScaler({key}={state[key]})")
-        self._step.view("scaler.scale")[...] = state["scale"]
-        self._step.view("scaler.growth_tracker")[...] = state["_growth_tracker"]
+        self._state.write("scaler.scale", state["scale"])
+        self._state.write("scaler.growth_tracker", state["_growth_tracker"])

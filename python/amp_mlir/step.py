@@ -12,6 +12,7 @@ from .dtypes import bfloat16_array
 from .errors import Error
 from .optim import StepOptimizer
 from .scaler import StepScaler
+from .state import State, to_numpy
 
 # Rows of the log that report() shows: of the last calls.
 _LOG_ROWS = 100_000
@@ -97,9 +98,8 @@ class _Compiled:
         # None: the artifact's order is the caller's.
         self._order = {name: None if not given or [n for n in given if n in names] == names else [n for n in given if n in names]
                        for name, names in self._names.items()}
-        self._roles = {}
-        for row in self._step.tensors:
-            self._roles.setdefault(row["role"], []).append(row["name"])
+        self._state = State(self._step)
+        self._roles = self._state.roles
 
     def _run(self, entry, args, kwargs):
         names = self._names.get(entry)
@@ -130,25 +130,16 @@ class _Compiled:
 
     def _paths(self):
         """Name in the artifact of everything a state_dict has."""
-        stored = {*self._roles.get("parameter", ()), *self._roles.get("buffer", ())}
+        stored = [*self._roles.get("parameter", ()), *self._roles.get("buffer", ())]
         if self._meta is None:
-            return {name: name for name in sorted(stored, key=self._position)}
+            return {name: name for name in stored}
         named = self._meta.parameters | self._meta.frozen | self._meta.buffers
         paths = {path: name for name, path in named.items()} | self._meta.tied
         return {path: name for path, name in paths.items() if name in stored}
 
-    def _position(self, name):
-        if not hasattr(self, "_positions"):
-            self._positions = {row["name"]: i for i, row in enumerate(self._step.tensors)}
-        return self._positions[name]
-
-    def _view(self, name, torch):
-        if torch:
-            return sys.modules["torch"].from_dlpack(self._step.view(name, False))
-        return self._step.view(name, True)
-
     def parameters(self):
-        """The trained parameters by name, as arrays over the step's own memory: writing sets them. They speak DLPack."""
+        """The trained parameters by name, as arrays over the step's own memory: writing sets them. They speak DLPack. (For a
+        CUDA device there are none: use state_dict.)"""
         return {name: self._step.view(name) for name in self._roles.get("parameter", ())}
 
     def buffers(self):
@@ -157,54 +148,53 @@ class _Compiled:
 
     def state_dict(self):
         """Copies of parameters and buffers by the names the module or file gives them: torch tensors for a torch module."""
-        torch = self._meta is not None
-        return {path: self._view(name, torch).clone() if torch else self._view(name, False).copy() for path, name in self._paths().items()}
+        return {path: self._state.read(name, torch=self._meta is not None) for path, name in self._paths().items()}
 
     def load_state_dict(self, state, strict=True):
         """Sets parameters and buffers. strict: missing and unknown names are errors. Nothing is changed when there is an error."""
         paths = self._paths()
         missing = [path for path in paths if path not in state]
-        unknown = [path for path in state if path not in paths and not path.endswith("num_batches_tracked")]
+        unknown = [path for path in state if path not in paths and not self._is_unused(path)]
         if strict and (missing or unknown):
             raise Error("the state_dict does not fit: " + "; ".join(
                 f"{what} {', '.join(found[:8])}{' and more' if len(found) > 8 else ''}" for what, found in
                 (("it lacks", missing), ("not in the step:", unknown)) if found))
-        values = {name: _numpy(state[path]) for path, name in paths.items() if path in state}
+        self._write({paths[path]: value for path, value in state.items() if path in paths}, "state_dict")
+
+    def _is_unused(self, path):
+        """Whether the module has a tensor of that name that its computation does not use."""
+        meta = self._meta
+        return meta is not None and any(path in known for known in (meta.parameters, meta.frozen, meta.buffers, meta.tied))
+
+    def _write(self, values, what):
+        values = {name: to_numpy(value) for name, value in values.items()}
         for name, value in values.items():
-            view = self._step.view(name)
-            if value.shape != view.shape:
-                raise Error(f"'{name}' has the shape {list(value.shape)} in the state_dict, but {list(view.shape)} in the step")
+            self._state.check(name, value, what)
         for name, value in values.items():
-            self._step.view(name)[...] = value
+            self._state.write(name, value)
 
     def copy_to(self, model):
         """Writes parameters and buffers into a torch module that has them by name. Raises Error for names it does not have."""
         import torch
-        targets = _tensors(model)
-        paths = self._paths()
-        self._check_targets(paths, targets)
+        targets, paths = self._targets(model), self._paths()
+        for path, name in paths.items():
+            self._state.check(name, targets[path], "module")
         with torch.no_grad():
             for path, name in paths.items():
-                targets[path].copy_(self._view(name, True))
+                targets[path].copy_(self._state.read(name, torch=True))
 
     def copy_from(self, model):
-        """Takes parameters and buffers of a torch module."""
-        import torch
-        targets = _tensors(model)
-        paths = self._paths()
-        self._check_targets(paths, targets)
-        with torch.no_grad():
-            for path, name in paths.items():
-                self._view(name, True).copy_(targets[path])
+        """Takes parameters and buffers of a torch module. Nothing is changed when one is missing or of another shape."""
+        targets = self._targets(model)
+        self._write({name: targets[path] for path, name in self._paths().items()}, "module")
 
-    def _check_targets(self, paths, targets):
-        missing = [path for path in paths if path not in targets]
+    def _targets(self, model):
+        """The module's tensors; all that the step has are among them."""
+        targets = dict(model.named_parameters(remove_duplicate=False)) | dict(model.named_buffers(remove_duplicate=False))
+        missing = [path for path in self._paths() if path not in targets]
         if missing:
             raise Error(f"the module has no {', '.join(missing[:8])}")
-        for path, name in paths.items():
-            shape = list(self._step.view(name).shape)
-            if list(targets[path].shape) != shape:
-                raise Error(f"'{path}' has the shape {list(targets[path].shape)} in the module, but {shape} in the step")
+        return targets
 
     def save(self, path, *, weights_only=False, plain_names=False):
         """Writes a checkpoint (.safetensors or .npz); the file appears whole or not at all. plain_names: as a torch state_dict."""
@@ -262,8 +252,8 @@ class TrainingStep(_Compiled):
     def __init__(self, opened, module_source, meta, facts):
         super().__init__(opened, module_source, meta)
         groups = facts.groups or [self._roles.get("parameter", [])]
-        self.scaler = StepScaler(self._step, facts.scaler)
-        self.optimizer = StepOptimizer(self._step, groups, facts.options)
+        self.scaler = StepScaler(self._state, facts.scaler)
+        self.optimizer = StepOptimizer(self._state, groups, facts.options)
         self._linked = facts.linked
         self._rates = [name for name in self._roles.get("hyper", ()) if name == "lr" or name.startswith("lr.")]
         self._seen = None if self._linked is None else [group["lr"] for group in self._linked.param_groups]
@@ -338,17 +328,10 @@ class TrainingStep(_Compiled):
         if not self._step.stats["found_inf"]:
             return None
         flags = [name for name in self._roles.get("metric", ()) if name.startswith("found_inf.")]
-        return next((name.removeprefix("found_inf.") for name in flags if self._step.view(name)), None)
+        return next((name.removeprefix("found_inf.") for name in flags if self._state.read(name)), None)
 
     def report(self):
         """What was decided and compiled, and the log of the calls so far, as a Report."""
         keys = ("step", "loss", "scale", "skipped", "grad_norm")
         return self._report(log=[dict(zip(keys, row)) for row in self._log])
 
-
-def _numpy(value):
-    return value.detach().cpu().numpy() if hasattr(value, "detach") else value
-
-
-def _tensors(model):
-    return dict(model.named_parameters(remove_duplicate=False)) | dict(model.named_buffers(remove_duplicate=False))

@@ -87,8 +87,8 @@ private:
 void compile(const Module &module, const std::string &output,
              const std::string &training, bool inference,
              const std::string &autocast, const std::vector<std::string> &bind,
-             const std::string &cpu, const std::string &report,
-             unsigned threads) {
+             const std::string &target, const std::string &cpu,
+             const std::string &report, unsigned threads) {
   Waiter waiter;
   std::string problems;
   llvm::raw_string_ostream errors(problems);
@@ -99,6 +99,7 @@ void compile(const Module &module, const std::string &output,
   options.inference = inference;
   options.autocast = autocast;
   options.bind = bind;
+  options.target = target;
   options.cpu = cpu;
   options.reportFile = report;
   options.threads = threads;
@@ -156,7 +157,8 @@ void amp::python::bindCompile(nb::module_ &module) {
       "compile", &compile, nb::arg("module"), nb::arg("output"), nb::kw_only(),
       nb::arg("training") = "", nb::arg("inference") = false,
       nb::arg("autocast") = "", nb::arg("bind") = std::vector<std::string>(),
-      nb::arg("cpu") = "native", nb::arg("report") = "", nb::arg("threads") = 0,
+      nb::arg("target") = "cpu", nb::arg("cpu") = "native",
+      nb::arg("report") = "", nb::arg("threads") = 0,
       "What amp-compile does, for a module in memory: writes the artifact "
       "`output`. `training` is train.json, as text or path. Signals are "
       "noticed; the module is not changed. Raises Error.");

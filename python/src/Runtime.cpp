@@ -116,6 +116,10 @@ NB_MODULE(_runtime, module) {
                    "How often each input was copied as it was not contiguous.")
       .def("view", &Step::getView, nb::arg("name"), nb::arg("numpy") = true,
            "A tensor of the state, not copied; writing sets it.")
+      .def("read", &Step::read, nb::arg("name"), nb::arg("numpy") = true,
+           "A copy of a tensor.")
+      .def("write", &Step::write, nb::arg("name"), nb::arg("array"),
+           "Sets a tensor of the state; the array has its type and size.")
       .def("set_hyper", &Step::setHyper, nb::arg("name"), nb::arg("value"))
       .def("get_hyper", &Step::getHyper, nb::arg("name"))
       .def("follow_schedule", &Step::followSchedule)

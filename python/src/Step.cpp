@@ -252,8 +252,27 @@ nb::object Step::getView(const std::string &name, bool numpy) {
   check(amp_tensor(handle, name.c_str(), &view));
   if (!view.data && view.bytes)
     throw StepError("'" + name + "' (" + view.role +
-                    ") has no memory of its own here");
+                    ") has no memory of its own in the host; state of a "
+                    "device is read by state_dict()");
   return makeArray(toSpec(view), view.data, shared_from_this(), numpy);
+}
+
+nb::object Step::read(const std::string &name, bool numpy) const {
+  checkProcess();
+  amp_view view;
+  check(amp_tensor(handle, name.c_str(), &view));
+  TensorSpec tensor = toSpec(view);
+  Memory memory = allocate(tensor.bytes);
+  check(amp_read_tensor(handle, name.c_str(), memory.get(), tensor.bytes));
+  return makeArray(tensor, memory.get(), memory, numpy);
+}
+
+/// The caller has converted the array: it has the tensor's size.
+void Step::write(const std::string &name, nb::handle array) {
+  checkProcess();
+  auto values =
+      nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(array);
+  check(amp_write_tensor(handle, name.c_str(), values.data(), values.nbytes()));
 }
 
 void Step::setHyper(const std::string &name, double value) {

@@ -78,6 +78,9 @@ public:
   amp_stats getStats() const;
   std::vector<TensorSpec> getTensors() const;
   nanobind::object getView(const std::string &name, bool numpy);
+  /// Copies, of what lies on a device, too.
+  nanobind::object read(const std::string &name, bool numpy) const;
+  void write(const std::string &name, nanobind::handle array);
   void setHyper(const std::string &name, double value);
   double getHyper(const std::string &name) const;
   void followSchedule();

@@ -326,7 +326,7 @@ def test_another_device_is_named(model):
     ({"optimizer": "sgd"}, "optimizer is amp.SGD"),
     ({"autocast": "cuda"}, r"autocast is amp.autocast\(...\) or None, but got str"),
     ({"scaler": 3}, "scaler is an amp.GradScaler"),
-    ({"target": "tpu"}, "target is 'cpu'"),
+    ({"target": "tpu"}, "target is 'cpu' or 'cuda:'"),
     ({"bind": {}}, "batch"),
     ({"frozen": ["nothing"]}, "'nothing' in 'frozen' matches"),
     ({"options": {"clop": 1}}, "clop"),
