@@ -61,6 +61,12 @@ def arithmetic(b):
         other = b.ints(b.broadcastable(shape), dtype, low=1 if op == "Div" else -9)
         first = b.ints(shape, dtype, high=9)
         b.add(op, [first, other])
+    for op in ("Less", "LessOrEqual", "Mod"):
+        shape, dtype = b.shape(), b.random.choice(INTS)
+        divisor = b.ints(b.broadcastable(shape), dtype)
+        b.add(op, [b.ints(shape, dtype), np.where(divisor == 0, 1, divisor).astype(dtype) if op == "Mod" else divisor],
+              **({"fmod": b.random.choice([0, 1])} if op == "Mod" else {}))
+    b.add("Neg", [b.ints(b.shape(), b.random.choice(INTS[:4]))])
 
 
 def moves(b):

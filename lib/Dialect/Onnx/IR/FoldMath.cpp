@@ -1,7 +1,7 @@
 //===- FoldMath.cpp - Folders of integer arithmetic -----------------------===//
 //
-// Add, Sub, Mul, Div, Min, Max, Equal, Not on small constants. Floats are left
-// alone: engines may differ in the last bit.
+// Add, Sub, Mul, Div, Mod, Neg, Min, Max, Equal, Less, Not on small constants.
+// Floats are left alone: engines may differ in the last bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -113,6 +113,30 @@ APInt divide(const APInt &lhs, const APInt &rhs, bool isSigned,
   return isSigned ? lhs.sdiv_ov(rhs, overflow) : lhs.udiv(rhs);
 }
 
+/// The rest has the divisor's sign, as Python's; with `fmod` the dividend's.
+APInt takeRest(const APInt &lhs, const APInt &rhs, bool isSigned, bool fmod,
+               bool &overflow) {
+  overflow |= rhs.isZero();
+  if (overflow)
+    return lhs;
+  if (!isSigned)
+    return lhs.urem(rhs);
+  APInt rest = lhs.srem(rhs);
+  bool otherSign = !rest.isZero() && rest.isNegative() != rhs.isNegative();
+  return otherSign && !fmod ? rest + rhs : rest;
+}
+
+/// Folds a comparison of two operands to bools.
+OpFoldResult foldComparison(Operation *op, BinaryFn compute) {
+  std::optional<SmallTensor> lhs = SmallTensor::get(op->getOperand(0));
+  std::optional<SmallTensor> rhs = SmallTensor::get(op->getOperand(1));
+  if (!lhs || !rhs)
+    return {};
+  std::optional<SmallTensor> result =
+      computeInts(*lhs, *rhs, IntegerType::get(op->getContext(), 1), compute);
+  return result ? result->getAs(op->getResult(0).getType()) : OpFoldResult();
+}
+
 } // namespace
 
 /// Add(constants) -> constant
@@ -171,19 +195,49 @@ OpFoldResult MaxOp::fold(FoldAdaptor) {
       });
 }
 
+/// Mod(constants) -> constant; by zero stays
+OpFoldResult ModOp::fold(FoldAdaptor) {
+  bool fmod = getFmod() != 0;
+  return foldInts(
+      (*this)->getOperands(), (*this)->getResult(0).getType(),
+      [&](const APInt &lhs, const APInt &rhs, bool isSigned, bool &overflow) {
+        return takeRest(lhs, rhs, isSigned, fmod, overflow);
+      });
+}
+
+/// Neg(constant) -> constant
+OpFoldResult NegOp::fold(FoldAdaptor) {
+  std::optional<SmallTensor> tensor = SmallTensor::get(getX());
+  if (!tensor || !isa<IntegerType>(tensor->elementType))
+    return {};
+  for (APInt &element : tensor->elements) {
+    if (element.isMinSignedValue())
+      return {};
+    element.negate();
+  }
+  return tensor->getAs((*this)->getResult(0).getType());
+}
+
 /// Equal(constants) -> constant
 OpFoldResult EqualOp::fold(FoldAdaptor) {
-  std::optional<SmallTensor> lhs = SmallTensor::get(getA());
-  std::optional<SmallTensor> rhs = SmallTensor::get(getB());
-  if (!lhs || !rhs)
-    return {};
-  std::optional<SmallTensor> result =
-      computeInts(*lhs, *rhs, IntegerType::get(getContext(), 1),
-                  [](const APInt &lhs, const APInt &rhs, bool, bool &) {
-                    return APInt(1, lhs == rhs);
-                  });
-  return result ? result->getAs((*this)->getResult(0).getType())
-                : OpFoldResult();
+  return foldComparison(*this, [](const APInt &lhs, const APInt &rhs, bool,
+                                  bool &) { return APInt(1, lhs == rhs); });
+}
+
+/// Less(constants) -> constant
+OpFoldResult LessOp::fold(FoldAdaptor) {
+  return foldComparison(
+      *this, [](const APInt &lhs, const APInt &rhs, bool isSigned, bool &) {
+        return APInt(1, isSigned ? lhs.slt(rhs) : lhs.ult(rhs));
+      });
+}
+
+/// LessOrEqual(constants) -> constant
+OpFoldResult LessOrEqualOp::fold(FoldAdaptor) {
+  return foldComparison(
+      *this, [](const APInt &lhs, const APInt &rhs, bool isSigned, bool &) {
+        return APInt(1, isSigned ? lhs.sle(rhs) : lhs.ule(rhs));
+      });
 }
 
 /// Not(constant) -> constant

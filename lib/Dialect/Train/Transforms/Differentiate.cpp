@@ -41,6 +41,7 @@ public:
 private:
   void markActive();
   LogicalResult checkRules();
+  LogicalResult reportOpenShape(Operation *op, Type type);
   LogicalResult visit(Operation *op);
   bool isActiveOperand(OpOperand &operand) const;
   SmallVector<Value> getActiveOperands(Operation *op) const;
@@ -188,6 +189,22 @@ LogicalResult Differentiator::visit(Operation *op) {
   return success();
 }
 
+/// Says which node has a shape that is not known, and what would help.
+LogicalResult Differentiator::reportOpenShape(Operation *op, Type type) {
+  auto error = op->emitOpError();
+  if (StringRef name = onnx::getNodeName(op); !name.empty())
+    error << "'" << name << "' ";
+  error << "has a value of type " << type
+        << ", but gradients need static shapes: ";
+  bool allBound = llvm::all_of(function.getArgumentTypes(), [](Type argument) {
+    auto shaped = dyn_cast<ShapedType>(argument);
+    return !shaped || shaped.hasStaticShape();
+  });
+  return allBound ? error << "the inputs' sizes are known, but this one is "
+                             "computed from values"
+                  : error << "bind the symbolic dimensions";
+}
+
 LogicalResult Differentiator::run() {
   markActive();
   if (failed(checkRules()))
@@ -198,10 +215,7 @@ LogicalResult Differentiator::run() {
                              llvm::to_vector_of<Value>(op->getResults())))
       if (auto type = dyn_cast<ShapedType>(value.getType());
           active.contains(value) && (!type || !type.hasStaticShape()))
-        return op->emitOpError()
-               << "has a value of type " << value.getType()
-               << ", but gradients need static shapes: bind the symbolic "
-                  "dimensions";
+        return reportOpenShape(op, value.getType());
   contributions[loss].push_back(
       SeedOp::create(builder, function.getLoc(), loss.getType()));
   for (Operation *op : llvm::reverse(path))

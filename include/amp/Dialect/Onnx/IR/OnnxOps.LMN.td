@@ -28,11 +28,13 @@ def Onnx_LeakyReluOp : Onnx_SchemaOp<"LeakyRelu", 16, [Pure]> {
 def Onnx_LessOp : Onnx_SchemaOp<"Less", 13, [Pure]> {
   let arguments = (ins Onnx_TypeSet0:$A, Onnx_TypeSet0:$B);
   let results = (outs Onnx_TypeSet3:$C);
+  let hasFolder = 1;
 }
 
 def Onnx_LessOrEqualOp : Onnx_SchemaOp<"LessOrEqual", 16, [Pure]> {
   let arguments = (ins Onnx_TypeSet0:$A, Onnx_TypeSet0:$B);
   let results = (outs Onnx_TypeSet3:$C);
+  let hasFolder = 1;
 }
 
 def Onnx_LogOp : Onnx_SchemaOp<"Log", 13, [Pure]> {
@@ -121,6 +123,7 @@ def Onnx_MishOp : Onnx_SchemaOp<"Mish", 22, [Pure]> {
 def Onnx_ModOp : Onnx_SchemaOp<"Mod", 13, [Pure]> {
   let arguments = (ins Onnx_TypeSet0:$A, Onnx_TypeSet0:$B, DefaultValuedOptionalAttr<I64Attr, "0">:$fmod);
   let results = (outs Onnx_TypeSet0:$C);
+  let hasFolder = 1;
 }
 
 def Onnx_MulOp : Onnx_SchemaOp<"Mul", 14, [Pure]> {
@@ -137,6 +140,7 @@ def Onnx_MultinomialOp : Onnx_SchemaOp<"Multinomial", 22, []> {
 def Onnx_NegOp : Onnx_SchemaOp<"Neg", 13, [Pure]> {
   let arguments = (ins Onnx_TypeSet30:$X);
   let results = (outs Onnx_TypeSet30:$Y);
+  let hasFolder = 1;
 }
 
 def Onnx_NegativeLogLikelihoodLossOp : Onnx_SchemaOp<"NegativeLogLikelihoodLoss", 22, [Pure]> {
