@@ -107,3 +107,20 @@ func.func @frozen(%x: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32> {onnx.name = "y"}
   %0 = onnx.BatchNormalization(%x, %s, %s, %m, %v) : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
   return %0 : tensor<2x3x4xf32>
 }
+
+// Every Dropout in training mode draws numbers of its own, wherever it ends up: by its name, or by its number.
+// CHECK-LABEL: func.func @seeds
+//       CHECK:   onnx.Dropout({{.*}}onnx.name = "drop", {{.*}}seed = [[A:[0-9]+]] : i64
+//       CHECK:   onnx.Dropout({{.*}}seed = [[B:[0-9]+]] : i64
+//       CHECK:   onnx.Dropout({{.*}}seed = 7 : i64
+//       CHECK:   onnx.Dropout({{.*}}) :
+func.func @seeds(%x: tensor<4xf32>, %ratio: tensor<f32>) -> tensor<4xf32> {
+  %w = onnx.initializer dense<1.0> : tensor<4xf32> {onnx.outputs = ["w"]}
+  %yes = onnx.Constant() {value = dense<true> : tensor<i1>} : () -> tensor<i1>
+  %0 = onnx.Mul(%x, %w) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = onnx.Dropout(%0, %ratio, %yes) {onnx.name = "drop"} : (tensor<4xf32>, tensor<f32>, tensor<i1>) -> tensor<4xf32>
+  %2 = onnx.Dropout(%1, %ratio, %yes) : (tensor<4xf32>, tensor<f32>, tensor<i1>) -> tensor<4xf32>
+  %3 = onnx.Dropout(%2, %ratio, %yes) {seed = 7 : i64} : (tensor<4xf32>, tensor<f32>, tensor<i1>) -> tensor<4xf32>
+  %4 = onnx.Dropout(%3, %ratio) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}

@@ -8,6 +8,7 @@
 #include "amp/Support/CheckedJson.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Regex.h"
 
 using namespace llvm;
 using namespace amp::train;
@@ -28,6 +29,13 @@ constexpr KindEntry kindEntries[] = {{"sgd", Kind::Sgd},
                                      {"lamb", Kind::Lamb}};
 
 } // namespace
+
+const ParameterGroup *OptimizerConfig::findGroup(StringRef parameter) const {
+  for (const ParameterGroup &group : groups)
+    if (Regex("^(" + group.match + ")$").match(parameter))
+      return &group;
+  return nullptr;
+}
 
 /// Defaults: torch.optim's; Lion's and LAMB's are those of their papers.
 static void setDefaults(OptimizerConfig &optimizer) {

@@ -157,6 +157,7 @@ static void readTopLevel(FirstError &error, ObjectReader &reader,
   reader.readRegexes("trainable", config.trainable);
   reader.readRegexes("frozen", config.frozen);
   reader.read("accumulate", config.accumulate, 1, 1 << 20);
+  reader.read("dropout_seed", config.dropoutSeed, 0, INT64_MAX);
   reader.read("guard_buffers", config.guardBuffers);
   reader.read("gradient_flags", config.gradientFlags);
   readOutputs(reader, config);
@@ -195,7 +196,7 @@ Expected<TrainingConfig> TrainingConfig::parse(StringRef commented,
   ObjectReader reader(error, *value, "",
                       {"loss", "optimizer", "autocast", "loss_scale", "clip",
                        "schedule", "trainable", "frozen", "accumulate",
-                       "guard_buffers", "gradient_flags", "outputs",
+                       "dropout_seed", "guard_buffers", "gradient_flags", "outputs",
                        "nonfinite_loss", "nonfinite_gradients"});
   TrainingConfig config;
   config.source = text;

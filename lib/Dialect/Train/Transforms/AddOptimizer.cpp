@@ -260,20 +260,16 @@ FailureOr<Value> StepBuilder::getLearningRate(const ParameterGroup *group) {
 
 LogicalResult StepBuilder::update() {
   const OptimizerConfig &optimizer = config.optimizer;
-  std::vector<std::string> patterns;
-  for (const ParameterGroup &group : optimizer.groups)
-    patterns.push_back(group.match);
   std::vector<NamePatterns> groups;
-  for (const std::string &pattern : patterns)
-    groups.emplace_back(ArrayRef(pattern));
+  for (const ParameterGroup &group : optimizer.groups)
+    groups.emplace_back(ArrayRef(group.match));
   BlockArgument applied =
       addScalar(Role::Counter, "train.applied_steps", i64, 0);
   for (const Trained &one : trained) {
     StringRef name = getArgumentName(function, one.parameter.getArgNumber());
-    const ParameterGroup *group = nullptr;
-    for (auto [patterns, candidate] : llvm::zip(groups, optimizer.groups))
-      if (patterns.match(name) && !group)
-        group = &candidate;
+    for (NamePatterns &patterns : groups)
+      patterns.match(name);
+    const ParameterGroup *group = optimizer.findGroup(name);
     FailureOr<Value> lr = getLearningRate(group);
     if (failed(lr))
       return failure();

@@ -1,12 +1,15 @@
 //===- Dropout.cpp - Dropout that backward can follow ---------------------===//
 //
-// Adds the mask that an exporter left out.
+// Adds the mask that an exporter left out, and what tells the random numbers of
+// each apart.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Dropout.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.DEF.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace amp;
@@ -35,4 +38,26 @@ void amp::train::addDropoutMasks(func::FuncOp function) {
     op.getOutput().replaceAllUsesWith(masked.getOutput());
     op.erase();
   }
+}
+
+void amp::train::seedDropouts(func::FuncOp function, int64_t seed) {
+  llvm::StringSet<> names;
+  int64_t number = 0;
+  function.walk([&](onnx::DropoutOp op) {
+    if (!op.getTrainingMode())
+      return;
+    std::string text = onnx::getNodeName(op).str();
+    if (text.empty() || !names.insert(text).second)
+      text += "#" + std::to_string(number);
+    ++number;
+    if (std::optional<uint64_t> own = op.getSeed()) {
+      if (seed == 0)
+        return;
+      text = std::to_string(*own);
+    }
+    if (seed != 0)
+      text += ":" + std::to_string(seed);
+    int64_t stream = llvm::xxh3_64bits(text) & 0xffffffff;
+    op.setSeedAttr(Builder(op.getContext()).getI64IntegerAttr(stream));
+  });
 }

@@ -34,8 +34,8 @@ public:
 class Lifter {
 public:
   Lifter(func::FuncOp function, const TrainingConfig &config)
-      : function(function), trainable(config.trainable), frozen(config.frozen) {
-  }
+      : function(function), trainable(config.trainable), frozen(config.frozen),
+        dropoutSeed(config.dropoutSeed) {}
 
   LogicalResult run();
 
@@ -53,6 +53,7 @@ private:
 
   func::FuncOp function;
   NamePatterns trainable, frozen;
+  int64_t dropoutSeed;
 };
 
 } // namespace
@@ -173,6 +174,7 @@ LogicalResult Lifter::checkPatterns() {
 LogicalResult Lifter::run() {
   warnAboutInferenceExport(function);
   addDropoutMasks(function);
+  seedDropouts(function, dropoutSeed);
   liftDefaults();
   // Before the parameters: a running mean is none.
   if (failed(liftStatistics()))

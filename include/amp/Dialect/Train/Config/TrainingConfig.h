@@ -85,8 +85,10 @@ struct OptimizerConfig {
   // The others.
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   bool amsgrad = false;
-  /// The first that matches holds.
   std::vector<ParameterGroup> groups;
+
+  /// The first group that matches a parameter's name; null for the rest.
+  const ParameterGroup *findGroup(llvm::StringRef parameter) const;
 };
 
 enum class NonfiniteLoss { Continue, Skip, Error };
@@ -110,6 +112,8 @@ struct TrainingConfig {
   OptimizerConfig optimizer;
   std::optional<double> clipNorm, clipValue;
   int64_t accumulate = 1;
+  /// What Dropout's random numbers are made of, beside its name.
+  int64_t dropoutSeed = 0;
   ScheduleConfig schedule;
   NonfiniteLoss nonfiniteLoss = NonfiniteLoss::Continue;
   /// Whether a step with a non-finite gradient is skipped. Without a value: as
