@@ -79,7 +79,19 @@ std::string amp::getCodeFeatures(const cpu::CpuTarget &target) {
 // Configuration
 //===----------------------------------------------------------------------===//
 
-static json::Object describeOptimizer(const train::OptimizerConfig &config) {
+/// Names of the parameters that are in a group.
+static json::Array listParameters(const train::OptimizerConfig &config,
+                                  const train::ParameterGroup &group,
+                                  const Artifact &artifact) {
+  json::Array names;
+  for (const ArtifactTensor &tensor : artifact.tensors)
+    if (tensor.role == "parameter" && config.findGroup(tensor.name) == &group)
+      names.push_back(tensor.name);
+  return names;
+}
+
+static json::Object describeOptimizer(const train::OptimizerConfig &config,
+                                      const Artifact &artifact) {
   using Kind = train::OptimizerConfig::Kind;
   static constexpr StringLiteral names[] = {"sgd", "adam", "adamw", "lion",
                                             "lamb"};
@@ -98,7 +110,9 @@ static json::Object describeOptimizer(const train::OptimizerConfig &config) {
   }
   json::Array groups;
   for (const train::ParameterGroup &group : config.groups) {
-    json::Object entry{{"name", group.name}, {"match", group.match}};
+    json::Object entry{{"name", group.name},
+                       {"match", group.match},
+                       {"parameters", listParameters(config, group, artifact)}};
     if (group.lr)
       entry["lr"] = *group.lr;
     if (group.weightDecay)
@@ -131,7 +145,7 @@ void amp::describeTraining(const train::TrainingConfig &config,
   // It was parsed before, so it is an object.
   llvm::Expected<json::Value> source = json::parse(config.source);
   artifact.config = *source->getAsObject();
-  artifact.optimizer = describeOptimizer(config.optimizer);
+  artifact.optimizer = describeOptimizer(config.optimizer, artifact);
   artifact.scaler = describeScaler(config);
   artifact.accumulate = config.accumulate;
   if (config.autocast)

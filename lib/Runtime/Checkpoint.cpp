@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "amp/Runtime/Checkpoint.h"
+#include "TorchCheckpoint.h"
 #include "amp/Runtime/Failure.h"
 #include "amp/Runtime/Npy.h"
 #include <cstring>
@@ -109,14 +110,32 @@ static TensorFile collect(const Session &session, uint32_t flags,
   return file;
 }
 
+static TorchValue makeStateDict(const TensorFile &file) {
+  TorchValue state = TorchValue::makeDict();
+  for (const Array &array : file.arrays)
+    state.set(array.name, TorchValue::makeTensor(array));
+  return state;
+}
+
 void amp::runtime::saveCheckpoint(const Session &session,
                                   const std::string &path, uint32_t flags,
                                   const Extras &extras) {
   constexpr uint32_t known = AMP_SAVE_WEIGHTS_ONLY | AMP_SAVE_PLAIN_NAMES;
   if (flags & ~known)
     fail(AMP_INVALID_ARGUMENT, "unknown flags for saving");
+  bool isTorch = endsWith(path, ".pt") || endsWith(path, ".pth");
+  // Weights alone are a state_dict there.
+  if (isTorch && flags)
+    flags = AMP_SAVE_PLAIN_NAMES;
   TensorFile file = collect(session, flags, extras);
   AtomicWriter out(path);
+  if (isTorch) {
+    writeTorchFile(out, flags & AMP_SAVE_PLAIN_NAMES
+                            ? makeStateDict(file)
+                            : makeTorchCheckpoint(file, session));
+    out.commit();
+    return;
+  }
   if (!endsWith(path, ".npz")) {
     writeSafetensors(out, file);
     out.commit();
@@ -356,7 +375,15 @@ Extras amp::runtime::loadCheckpoint(Session &session, const std::string &path,
                              AMP_LOAD_CAST | AMP_LOAD_ANY_FINGERPRINT;
   if (flags & ~known)
     fail(AMP_INVALID_ARGUMENT, "unknown flags for loading");
-  TensorFile file = readTensorFile(path);
+  Bytes bytes = mapFile(path);
+  TensorFile file;
+  if (std::optional<TorchValue> root = readTorchFile(bytes, path))
+    file = isTorchCheckpoint(*root)
+               ? readTorchCheckpoint(*root, session, path,
+                                     flags & AMP_LOAD_WEIGHTS_ONLY)
+               : TensorFile{listTensors(*root, path), {}};
+  else
+    file = readTensors(bytes, path);
   liftMetadata(file, path);
   return Loader(session, std::move(file), path, flags).load();
 }

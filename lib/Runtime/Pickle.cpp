@@ -119,10 +119,14 @@ bool PickleReader::runConstant(unsigned char code) {
   case 0x8a: // LONG1
     pushLong(take(takeNumber<uint8_t>()));
     return true;
-  case 'G':
-    take(8);
-    push(makeValue(Value::Float));
+  case 'G': {
+    // The only number that is big-endian.
+    uint64_t bits = __builtin_bswap64(takeNumber<uint64_t>());
+    Value value = makeValue(Value::Float);
+    std::memcpy(&value.real, &bits, sizeof(bits));
+    push(std::move(value));
     return true;
+  }
   default:
     return false;
   }

@@ -36,6 +36,7 @@ struct PickleValue {
   };
   Kind kind = None;
   int64_t integer = 0;
+  double real = 0;
   std::string text;
   std::vector<PickleId> items;
 };

@@ -1,4 +1,4 @@
-//===- TorchFile.cpp - Tensors of a torch .pt file ------------------------===//
+//===- TorchFile.cpp - What a torch .pt file holds ------------------------===//
 // A zip archive: data.pkl describes tensors, data/<key> holds their storages.
 //===----------------------------------------------------------------------===//
 
@@ -49,15 +49,15 @@ namespace {
 class TorchReader {
 public:
   TorchReader(const ZipReader &zip, std::string file);
-  std::vector<Array> read();
+  TorchValue read();
 
 private:
   [[noreturn]] void reject(const std::string &what) const {
     fail(AMP_BAD_FILE, file + ": " + what);
   }
   const ZipMember &getMember(const std::string &name) const;
-  void visit(PickleId id, const std::string &name, size_t depth);
-  void visitDict(const Value &dict, const std::string &name, size_t depth);
+  TorchValue make(PickleId id, const std::string &name, size_t depth);
+  TorchValue makeDict(const Value &dict, const std::string &name, size_t depth);
   Array getTensor(const Value &call, const std::string &name, size_t depth);
   Array getStorage(PickleId id, const std::string &name);
   Shape getShape(PickleId id) const;
@@ -69,9 +69,7 @@ private:
   std::string file, folder;
   Bytes bytes;
   std::unique_ptr<PickleReader> pickle;
-  std::vector<Array> arrays;
   std::map<std::string, Array> storages;
-  std::set<std::string> seen;
   size_t visits = 0;
 };
 } // namespace
@@ -209,10 +207,9 @@ Array TorchReader::getTensor(const Value &call, const std::string &name,
                   std::move(view));
 }
 
-void TorchReader::visitDict(const Value &dict, const std::string &name,
-                            size_t depth) {
-  if (depth == maxDepth)
-    reject("dictionaries are nested too deep");
+TorchValue TorchReader::makeDict(const Value &dict, const std::string &name,
+                                 size_t depth) {
+  TorchValue result = TorchValue::makeDict();
   for (size_t i = 0; i < dict.items.size(); i += 2) {
     const Value &key = get(dict.items[i]);
     std::string part = key.kind == Value::Text ? key.text
@@ -221,33 +218,88 @@ void TorchReader::visitDict(const Value &dict, const std::string &name,
                            : "";
     if (part.empty())
       reject("a key of a dictionary is no text");
-    visit(dict.items[i + 1], name.empty() ? part : name + "." + part,
-          depth + 1);
+    result.set(part, make(dict.items[i + 1],
+                          name.empty() ? part : name + "." + part, depth + 1));
+  }
+  return result;
+}
+
+/// Values may share parts: they are counted as often as they occur.
+TorchValue TorchReader::make(PickleId id, const std::string &name,
+                             size_t depth) {
+  if (++visits > maxVisits)
+    reject("has too many entries");
+  if (depth == maxDepth)
+    reject("dictionaries are nested too deep");
+  const Value &value = get(id);
+  TorchValue result;
+  switch (value.kind) {
+  case Value::Dict:
+    return makeDict(value, name, depth);
+  case Value::Call:
+    return TorchValue::makeTensor(getTensor(value, name, depth));
+  case Value::Tuple:
+  case Value::List:
+    for (PickleId item : value.items)
+      result.items.push_back(make(item, name, depth + 1));
+    return TorchValue::makeList(std::move(result.items));
+  case Value::Bool:
+    return TorchValue::makeBool(value.integer != 0);
+  case Value::Integer:
+    return TorchValue::makeInteger(value.integer);
+  case Value::Float:
+    return TorchValue::makeFloat(value.real);
+  case Value::Text:
+    return TorchValue::makeText(value.text);
+  default:
+    return {};
   }
 }
 
-void TorchReader::visit(PickleId id, const std::string &name, size_t depth) {
-  if (++visits > maxVisits)
-    reject("has too many entries");
-  const Value &value = get(id);
-  if (value.kind == Value::Dict)
-    return visitDict(value, name, depth);
-  if (value.kind != Value::Call)
-    return; // numbers, texts and lists beside the tensors
-  if (!seen.insert(name).second)
-    reject("tensor " + quote(name) + " occurs twice");
-  arrays.push_back(getTensor(value, name, depth));
-}
-
-std::vector<Array> TorchReader::read() {
+TorchValue TorchReader::read() {
   PickleId root = pickle->read();
   if (get(root).kind != Value::Dict)
     reject("is no dictionary of tensors; save model.state_dict()");
-  visit(root, "", 0);
-  return std::move(arrays);
+  return make(root, "", 0);
 }
 
-std::vector<Array> amp::runtime::readTorchFile(const ZipReader &zip,
-                                               const std::string &file) {
+/// An archive of .npy files alone is NumPy's.
+static bool holdsArraysOnly(const ZipReader &zip) {
+  for (const ZipMember &member : zip.getMembers())
+    if (!endsWith(member.name, ".npy"))
+      return false;
+  return true;
+}
+
+std::optional<TorchValue> amp::runtime::readTorchFile(const Bytes &bytes,
+                                                      const std::string &file) {
+  if (!ZipReader::isZip(bytes.view))
+    return std::nullopt;
+  ZipReader zip(bytes, file);
+  if (holdsArraysOnly(zip))
+    return std::nullopt;
   return TorchReader(zip, file).read();
+}
+
+static void addTensors(const TorchValue &value, const std::string &name,
+                       const std::string &file, std::set<std::string> &seen,
+                       std::vector<Array> &arrays) {
+  for (size_t i = 0; i < value.keys.size(); ++i)
+    addTensors(value.items[i],
+               name.empty() ? value.keys[i] : name + "." + value.keys[i], file,
+               seen, arrays);
+  if (value.kind != TorchValue::Tensor)
+    return;
+  if (!seen.insert(name).second)
+    fail(AMP_BAD_FILE, file + ": tensor " + quote(name) + " occurs twice");
+  arrays.push_back(value.tensor);
+  arrays.back().name = name;
+}
+
+std::vector<Array> amp::runtime::listTensors(const TorchValue &root,
+                                             const std::string &file) {
+  std::set<std::string> seen;
+  std::vector<Array> arrays;
+  addTensors(root, "", file, seen, arrays);
+  return arrays;
 }
