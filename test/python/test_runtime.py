@@ -236,6 +236,31 @@ def test_curves_are_svg(step, data, tmp_path):
     assert root.findall("{http://www.w3.org/2000/svg}line"), "no tick for the skipped steps"
 
 
+def test_curves_are_a_page(step, data, tmp_path):
+    """The picture, and the numbers that the page shows for the step under the mouse: every skipped one is among them."""
+    run_ok("train", step, "--data", data[0], "--epochs", 4, "--plot", tmp_path / "c.html", "--log", tmp_path / "log.jsonl")
+    text = (tmp_path / "c.html").read_text()
+    assert text.count("<svg") == 1 and text.endswith("</html>\n")
+    shown = json.loads(text.split("const rows = ")[1].split(";\n")[0])
+    rows = {row["step"]: row for row in rows_of(tmp_path / "log.jsonl")}
+    assert all([loss, scale, skipped] == [rows[n]["loss"], rows[n]["scale"], rows[n]["skipped"]] for n, loss, scale, skipped, _ in shown)
+    assert {n for n, row in rows.items() if row["skipped"]} == {n for n, _, _, skipped, _ in shown if skipped} != set()
+
+
+def test_data_that_shrinks(step, tmp_path):
+    """A mapped file that somebody cuts off is an error that names it, not a crash."""
+    np.savez(tmp_path / "d.npz", **make_data(96000))
+    child = subprocess.Popen([AMP_RUN, "train", step, "--data", tmp_path / "d.npz", "--no-shuffle", "--epochs", "100000", "--log", tmp_path / "log.jsonl"],
+                             stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "log.jsonl").exists() or not (tmp_path / "log.jsonl").stat().st_size:
+        assert child.poll() is None
+        time.sleep(0.01)
+    with open(tmp_path / "d.npz", "r+b") as file:
+        file.truncate(4096)
+    error = child.communicate(timeout=60)[1]
+    assert child.returncode == 1 and "d.npz' became shorter while it was read" in error
+
+
 def test_warns_when_the_scale_collapses(tmp_path, code, data):
     """Data that is not finite: every step is skipped, and that is said once, with the floor."""
     form = manifest()
@@ -307,8 +332,9 @@ def test_full_disk(step, data, tmp_path, name):
 def test_unwritable_outputs(step, data, tmp_path):
     common = ["train", step, "--data", data[0], "--steps", 1]
     for option in ("--save", "--log", "--plot"):
-        run = amp_run(*common, option, tmp_path / "absent" / "file")
+        run = amp_run(*common, option, tmp_path / "absent" / "file.svg")
         assert run.code == 1 and "cannot write" in run.stderr and "No such file" in run.stderr, run.describe()
+        assert "loss" not in run.stderr, "it is found out only after training"
     (tmp_path / "link.safetensors").symlink_to(tmp_path / "real.safetensors")
     (tmp_path / "real.safetensors").write_bytes(b"old")
     run_ok(*common, "--save", tmp_path / "link.safetensors")

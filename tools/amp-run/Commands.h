@@ -20,6 +20,9 @@ std::unique_ptr<runtime::Session> openSession(const Options &options,
 void say(const Options &options, const std::string &text);
 void warn(const std::string &text);
 
+/// From now on a mapped file that becomes shorter is an error, not a crash.
+void watchMappedFiles();
+
 int runTrain(const Options &options);
 /// Training of one rank; without `ranks`, of the only one.
 int trainRank(const Options &options, runtime::Collectives *ranks);

@@ -1,5 +1,6 @@
 //===- Curves.cpp - Loss and scale as a picture ---------------------------===//
-// Two panels of an SVG file; long runs are thinned to one point a pixel.
+// Two panels of an SVG file, or of a page that shows the step under the mouse;
+// long runs are thinned to one point a pixel.
 //===----------------------------------------------------------------------===//
 
 #include "Progress.h"
@@ -127,8 +128,9 @@ static std::string drawPanel(const std::vector<StepRow> &rows,
   return text + drawCurve(rows, panel, range);
 }
 
-void amp::run::writeCurves(const std::string &path,
-                           const std::vector<StepRow> &rows) {
+static bool isPage(const std::string &path) { return endsWith(path, ".html"); }
+
+static std::string drawPicture(const std::vector<StepRow> &rows) {
   Panel loss = {"loss", 40, 230, false,
                 [](const StepRow &row) { return row.loss; }};
   Panel scale = {"loss scale (red: skipped steps)", 310, 110, true,
@@ -147,7 +149,61 @@ void amp::run::writeCurves(const std::string &path,
     text += drawText(left + width, totalHeight - 20, "end",
                      std::to_string(rows.back().step));
   }
+  return text + "</svg>\n";
+}
+
+/// [step, loss, scale, skipped, gradient that was not finite] of the rows that
+/// the page tells of: one a pixel, and every skipped one.
+static std::string listRows(const std::vector<StepRow> &rows) {
+  Json list = Json::array();
+  double lastX = -1;
+  for (const StepRow &row : rows) {
+    double x = getX(row, rows);
+    if (!row.skipped && x - lastX < 1)
+      continue;
+    lastX = x;
+    list.push_back({row.step, row.loss, row.scale, row.skipped, row.culprit});
+  }
+  std::string text = print(list);
+  // Names are the model's: one must not end the script.
+  for (size_t at = 0; (at = text.find('<', at)) != std::string::npos;)
+    text.replace(at, 1, "\\u003c");
+  return text;
+}
+
+static constexpr const char *pageHead =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+    "<title>Training</title>\n<style>body{font-family:sans-serif;"
+    "font-size:13px} svg{cursor:crosshair} #at{min-height:1.5em}"
+    "</style></head><body>\n";
+
+static std::string makeScript(const std::vector<StepRow> &rows) {
+  return "<p id=\"at\"></p>\n<script>\nconst rows = " + listRows(rows) + ";\n" +
+         format("const left = %.0f, width = %.0f;\n", left, width) + R"(
+const at = document.getElementById('at');
+const show = row => at.textContent = `step ${row[0]}: loss ${row[1]}, scale ` +
+    `${row[2]}` + (row[3] ? ', skipped' : '') +
+    (row[4] ? `; first gradient that is not finite: ${row[4]}` : '');
+if (rows.length) {
+  const first = rows[0][0], last = rows[rows.length - 1][0];
+  show(rows[rows.length - 1]);
+  document.querySelector('svg').addEventListener('mousemove', event => {
+    const step = first + (event.offsetX - left) / width * (last - first);
+    show(rows.reduce((a, b) =>
+        Math.abs(b[0] - step) < Math.abs(a[0] - step) ? b : a));
+  });
+}
+</script>
+)";
+}
+
+void amp::run::writeCurves(const std::string &path,
+                           const std::vector<StepRow> &rows) {
   AtomicWriter out(path);
-  out.write(text + "</svg>\n");
+  if (isPage(path))
+    out.write(pageHead + drawPicture(rows) + makeScript(rows) +
+              "</body></html>\n");
+  else
+    out.write(drawPicture(rows));
   out.commit();
 }

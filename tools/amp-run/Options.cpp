@@ -4,6 +4,7 @@
 
 #include "Options.h"
 #include "amp/Runtime/Failure.h"
+#include "amp/Runtime/Files.h"
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -11,6 +12,7 @@
 using namespace amp::run;
 using amp::runtime::fail;
 using amp::runtime::quote;
+namespace runtime = amp::runtime;
 
 const char *amp::run::getUsage() {
   return R"(usage: amp-run <command> <artifact> [options]
@@ -30,8 +32,8 @@ train
                           (default: 1 epoch)
   --no-shuffle            take the rows in their order    --seed S   of the shuffling
   --lr X                  instead of the artifact's; the schedule multiplies it
-  --log FILE              one JSON object a step          --plot FILE.svg
-  --save FILE             state at the end (safetensors or npz)
+  --log FILE              one JSON object a step          --plot FILE.svg|.html
+  --save FILE             state at the end (safetensors, npz or torch .pt)
   --save-every N          and every N steps               --resume FILE
   --ranks N               data parallel: N ranks in this process, each with its share
                           of a batch N times as large; or mpirun -n N amp-run train
@@ -97,6 +99,14 @@ static LastBatch parseLastBatch(const std::string &text) {
        "--last-batch: expected drop or wrap, but got " + quote(text));
 }
 
+static std::string parsePlot(const std::string &text) {
+  if (!runtime::endsWith(text, ".svg") && !runtime::endsWith(text, ".html"))
+    fail(AMP_INVALID_ARGUMENT,
+         "--plot: expected a file that ends in .svg or .html, but got " +
+             quote(text));
+  return text;
+}
+
 static std::string parseLayout(const std::string &text) {
   if (text != "torch" && text != "native")
     fail(AMP_INVALID_ARGUMENT,
@@ -123,7 +133,8 @@ static std::vector<OptionRow> getRows() {
        [](Options &o, Text v) { o.seed = parseInteger(v, "--seed", 0); }},
       {"--lr", train, true, [](Options &o, Text v) { o.lr = parseRate(v); }},
       {"--log", train, true, [](Options &o, Text v) { o.log = v; }},
-      {"--plot", train, true, [](Options &o, Text v) { o.plot = v; }},
+      {"--plot", train, true,
+       [](Options &o, Text v) { o.plot = parsePlot(v); }},
       {"--save", train, true, [](Options &o, Text v) { o.save = v; }},
       {"--save-every", train, true,
        [](Options &o, Text v) {

@@ -42,6 +42,8 @@ static StepRow fromJson(const Json &json, const std::string &path) {
   row.loss = number("loss");
   row.scale = number("scale");
   row.skipped = cursor.get("skipped").getBool();
+  if (cursor.has("first_non_finite"))
+    row.culprit = cursor.get("first_non_finite").getString();
   return row;
 }
 

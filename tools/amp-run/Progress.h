@@ -72,7 +72,7 @@ private:
   int64_t lastEpochs = 0;
 };
 
-/// Writes loss and scale over steps as an SVG picture.
+/// Writes loss and scale over steps as an SVG picture, or as a page (.html).
 void writeCurves(const std::string &path, const std::vector<StepRow> &rows);
 
 } // namespace amp::run

@@ -74,8 +74,16 @@ static void requestStop(int signal) {
   stopSignal = signal;
 }
 
+/// Fails when a file that is written at the end could not be.
+static void checkWritable(const std::string &path) {
+  if (!path.empty())
+    AtomicWriter probe(path);
+}
+
 Trainer::Trainer(const Options &options, Collectives *ranks)
     : options(options) {
+  checkWritable(options.save);
+  checkWritable(options.plot);
   Extras extras;
   session = openSession(options, &extras);
   if (options.lr)

@@ -29,6 +29,7 @@ static int dispatch(const Options &options) {
 int main(int argc, char **argv) {
   // A file that grows too large is then an error like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
+  watchMappedFiles();
   if (argc == 2 &&
       (!std::strcmp(argv[1], "--help") || !std::strcmp(argv[1], "-h"))) {
     std::fputs(getUsage(), stdout);
