@@ -38,6 +38,7 @@ private:
   std::vector<std::string> chips;
   std::optional<cuda::Ptxas> ptxas;
   cuda::StepKernels kernels;
+  cuda::KernelRegistry registry;
   /// Numbers of the kernels that entries launch.
   llvm::StringMap<unsigned> numberOf;
 };
@@ -64,8 +65,11 @@ void CudaCompiler::addNodes(const cuda::CompiledEntry &entry,
 
 FailureOr<plan::CompiledEntry> CudaCompiler::addEntry(func::FuncOp function,
                                                       TensorTable &tensors) {
+  cuda::CudaOptions cudaOptions;
+  if (!options.genericKernels)
+    cudaOptions.registry = &registry;
   FailureOr<cuda::CompiledEntry> entry =
-      cuda::generateEntry(function, kernels, cuda::CudaOptions());
+      cuda::generateEntry(function, kernels, cudaOptions);
   if (failed(entry))
     return failure();
   addNodes(*entry, tensors.add(function, *entry));
@@ -141,10 +145,12 @@ LogicalResult CudaCompiler::makeCode(Artifact &artifact, Finish finish) {
   return finish("ptxas");
 }
 
-/// "sm_80,sm_90a", each checked.
+/// "sm_80,sm_90a", each checked; an empty text is no chip.
 static llvm::Expected<std::vector<std::string>> parseChips(StringRef text) {
   constexpr int leastChip = 80;
   std::vector<std::string> chips;
+  if (text.empty())
+    return chips;
   for (StringRef chip : llvm::split(text, ',')) {
     StringRef rest = chip;
     unsigned number = 0;
@@ -172,15 +178,18 @@ amp::createCudaCompiler(const CompileOptions &options, MLIRContext &context) {
   if (!chips)
     return reportError(options, llvm::toString(chips.takeError()));
   std::optional<cuda::Ptxas> ptxas;
-  llvm::Expected<cuda::Ptxas> found = cuda::Ptxas::find(options.ptxas);
-  if (found)
-    ptxas = std::move(*found);
-  else if (!options.ptxas.empty())
-    return reportError(options, llvm::toString(found.takeError()));
-  else
-    llvm::errs() << "remark: " << llvm::toString(found.takeError())
-                 << ": the artifact has PTX alone, which the driver compiles "
-                    "when the artifact is opened; --ptxas= says where it is\n";
+  if (!chips->empty()) {
+    llvm::Expected<cuda::Ptxas> found = cuda::Ptxas::find(options.ptxas);
+    if (found)
+      ptxas = std::move(*found);
+    else if (!options.ptxas.empty())
+      return reportError(options, llvm::toString(found.takeError()));
+    else
+      (options.errors ? *options.errors : llvm::errs())
+          << "remark: " << llvm::toString(found.takeError())
+          << ": the artifact has PTX alone, which the driver compiles when it "
+             "is opened; --ptxas= says where it is\n";
+  }
   if (ptxas && options.useKernelCache)
     ptxas->setCache(cuda::getPtxasCache());
   return std::unique_ptr<TargetCompiler>(std::make_unique<CudaCompiler>(

@@ -29,7 +29,7 @@ amp::createTargetCompiler(const CompileOptions &options, MLIRContext &context) {
     return createCpuCompiler(options, context);
   if (kind == "cuda")
     return createCudaCompiler(options, context);
-  return reportError(
-      options, "there is no target '" + options.target +
-                   "'; there are cpu (with --cpu=) and cuda:sm_80,sm_90a");
+  return reportError(options, "there is no target '" + options.target +
+                                  "'; there are cpu (with --cpu=), cuda, and "
+                                  "cuda with chips (cuda:sm_80,sm_90a)");
 }

@@ -41,15 +41,19 @@ struct Options {
                              cl::value_desc("name=size,..."), cl::cat(category),
                              cl::desc("Sizes of symbolic dimensions")};
   cl::opt<std::string> target{
-      "target", cl::init("cpu"), cl::value_desc("cpu|cuda:chip,..."),
+      "target", cl::init("cpu"), cl::value_desc("cpu|cuda|cuda:chip,..."),
       cl::cat(category),
-      cl::desc("What the code is for: cpu (default), or CUDA from these chips "
-               "on (cuda:sm_80,sm_90a)")};
+      cl::desc("What the code is for: cpu (default); cuda: PTX, which drivers "
+               "compile; cuda:sm_80,sm_90a: code for these chips, too")};
   cl::opt<std::string> ptxas{
       "ptxas", cl::value_desc("path"), cl::cat(category),
       cl::desc("With --target=cuda: NVIDIA's assembler (default: the one on "
                "PATH, in $CUDA_HOME/bin or /usr/local/cuda/bin; without one "
                "the artifact has PTX alone)")};
+  cl::opt<bool> genericKernels{
+      "generic-kernels", cl::cat(category),
+      cl::desc("With --target=cuda: only kernels that compute what the CPU's "
+               "do, bit for bit; slow, for comparing")};
   cl::opt<bool> noKernelCache{
       "no-kernel-cache", cl::cat(category),
       cl::desc("Assemble all kernels anew, and keep nothing in the cache "
@@ -111,8 +115,8 @@ int compile(const Options &options, MLIRContext &context) {
   bool forCuda = StringRef(options.target).starts_with("cuda");
   if (forCuda && options.cpu.getNumOccurrences())
     return fail("--cpu is for --target=cpu");
-  if (!forCuda && !options.ptxas.empty())
-    return fail("--ptxas is for --target=cuda:...");
+  if (!forCuda && (!options.ptxas.empty() || options.genericKernels))
+    return fail("--ptxas and --generic-kernels are for --target=cuda:...");
   amp::CompileOptions compileOptions;
   compileOptions.model = options.model;
   compileOptions.output = options.output;
@@ -124,6 +128,7 @@ int compile(const Options &options, MLIRContext &context) {
   compileOptions.cpu = options.cpu;
   compileOptions.target = options.target;
   compileOptions.ptxas = options.ptxas;
+  compileOptions.genericKernels = options.genericKernels;
   compileOptions.useKernelCache = !options.noKernelCache;
   compileOptions.graphFile = options.emitGraph;
   compileOptions.reportFile = options.report;

@@ -30,12 +30,14 @@ struct CompileOptions {
   std::string autocast;
   /// Sizes of symbolic dimensions, as name=size.
   std::vector<std::string> bind;
-  /// "cpu", or "cuda:" and chips: "cuda:sm_80,sm_90a".
+  /// "cpu", "cuda" (PTX alone), or "cuda:" and chips: "cuda:sm_80,sm_90a".
   std::string target = "cpu";
   /// cuda: the assembler; empty: it is looked for. Whether what it made before
   /// is taken from the user's cache.
   std::string ptxas;
   bool useKernelCache = true;
+  /// cuda: only kernels that give the bits of the CPU's.
+  bool genericKernels = false;
   /// cpu: a processor's name, or "native".
   std::string cpu = "native";
   /// Where to write the graph of primitives, and what was compiled as JSON.
