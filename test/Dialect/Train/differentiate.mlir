@@ -197,3 +197,21 @@ func.func @conv_weight(%x: tensor<1x3x8xf16>, %w: tensor<2x3x3xf32> {train.role 
   %3 = onnx.ReduceSumSquare(%2) {keepdims = 0 : i64} : (tensor<1x2x6xf32>) -> tensor<f32>
   return %3 : tensor<f32>
 }
+
+// -----
+
+// No gradient passes where the frontend stops it: the second use is a constant to backward.
+// CHECK-LABEL: func.func @stop_gradient(
+//  CHECK-SAME:   %[[X:[a-z0-9]+]]: tensor<4xf32>
+//       CHECK:   %[[STOPPED:.+]] = onnx.Identity(%[[X]])
+//       CHECK:   %[[LOSS:.+]] = onnx.ReduceSum
+//       CHECK:   %[[SEED:.+]] = train.seed
+//       CHECK:   onnx.Mul(%{{.+}}, %[[STOPPED]])
+//   CHECK-NOT:   onnx.Add
+//       CHECK:   return %[[LOSS]]
+func.func @stop_gradient(%x: tensor<4xf32> {onnx.name = "x", train.role = "parameter"}) -> (tensor<f32> {train.role = "loss"}) {
+  %0 = onnx.Identity(%x) {train.stop_gradient} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = onnx.Mul(%x, %0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = onnx.ReduceSum(%1) {keepdims = 0 : i64} : (tensor<4xf32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}

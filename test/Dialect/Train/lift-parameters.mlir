@@ -1,5 +1,6 @@
 // RUN: split-file %s %t
 // RUN: amp-opt %t/defaults.mlir --train-lift-parameters --verify-diagnostics | FileCheck %t/defaults.mlir
+// RUN: amp-opt %t/roles.mlir --train-lift-parameters | FileCheck %t/roles.mlir
 // RUN: amp-opt %t/patterns.mlir --train-lift-parameters=config=%t/patterns.json | FileCheck %t/patterns.mlir
 // RUN: amp-opt %t/norms.mlir --split-input-file --train-lift-parameters=config=%t/norms.json | FileCheck %t/norms.mlir
 
@@ -25,6 +26,20 @@ func.func @defaults(%x: tensor<2x4xf32> {onnx.name = "x"}, %b: tensor<4xf32> {on
   %2 = onnx.Add(%1, %b) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
   %3 = onnx.Reshape(%2, %shape) : (tensor<2x4xf32>, tensor<2xi64>) -> tensor<4x2xf32>
   return %3 : tensor<4x2xf32>
+}
+
+//--- roles.mlir
+// Roles that are there already are the frontend's: no constant is lifted, and an evaluated normalization stays one.
+// CHECK-LABEL: func.func @roles(
+// CHECK-NOT:     train.role = "parameter"{{.+}}train.role = "parameter"
+// CHECK:         onnx.initializer
+// CHECK:         onnx.BatchNormalization({{.+}}) {epsilon
+func.func @roles(%x: tensor<2x4xf32>, %w: tensor<4xf32> {onnx.name = "w", train.role = "parameter"},
+                 %m: tensor<4xf32> {onnx.name = "m", train.role = "buffer"}) -> tensor<2x4xf32> {
+  %one = onnx.initializer dense<1.0> : tensor<4xf32> {onnx.outputs = ["one"]}
+  %0 = onnx.BatchNormalization(%x, %w, %one, %m, %one) {epsilon = 1.0e-5 : f32}
+      : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
 }
 
 //--- patterns.json

@@ -38,6 +38,17 @@ struct ReshapeRule : MovementRule<ReshapeRule<OpTy>, OpTy> {
   }
 };
 
+/// g; none where the frontend stops gradients (detach)
+struct IdentityRule : MovementRule<IdentityRule, onnx::IdentityOp> {
+  bool carriesGradient(Operation *op, unsigned) const {
+    return !op->hasAttr(TrainDialect::getStopGradientAttrName());
+  }
+  LogicalResult build(onnx::IdentityOp op, Vjp &vjp) const {
+    vjp.set(0, vjp.cotangent(0));
+    return success();
+  }
+};
+
 /// The inverse permutation of g
 struct TransposeRule : MovementRule<TransposeRule, onnx::TransposeOp> {
   LogicalResult build(onnx::TransposeOp op, Vjp &vjp) const {
@@ -107,7 +118,7 @@ void amp::train::attachMovementRules(MLIRContext *context) {
   onnx::CastOp::attachInterface<CastRule<onnx::CastOp>>(*context);
   onnx::ExpandOp::attachInterface<ExpandRule>(*context);
   onnx::FlattenOp::attachInterface<ReshapeRule<onnx::FlattenOp>>(*context);
-  onnx::IdentityOp::attachInterface<ReshapeRule<onnx::IdentityOp>>(*context);
+  onnx::IdentityOp::attachInterface<IdentityRule>(*context);
   onnx::ReshapeOp::attachInterface<ReshapeRule<onnx::ReshapeOp>>(*context);
   onnx::ReverseSequenceOp::attachInterface<ReverseSequenceRule>(*context);
   onnx::SqueezeOp::attachInterface<ReshapeRule<onnx::SqueezeOp>>(*context);

@@ -49,6 +49,7 @@ private:
       });
   LogicalResult liftStatistics();
   bool isTrainable(Value value, StringRef name);
+  bool hasRoles();
   LogicalResult checkPatterns();
 
   func::FuncOp function;
@@ -157,6 +158,15 @@ LogicalResult Lifter::liftStatistics() {
   return success();
 }
 
+/// Whether the frontend has said which arguments are trained and how running
+/// statistics change; nothing is guessed then.
+bool Lifter::hasRoles() {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (getArgumentRole(function, i) == Role::Parameter)
+      return true;
+  return false;
+}
+
 LogicalResult Lifter::checkPatterns() {
   for (auto [key, patterns] :
        {std::pair("trainable", &trainable), std::pair("frozen", &frozen)})
@@ -164,17 +174,18 @@ LogicalResult Lifter::checkPatterns() {
       return function.emitError()
              << "the pattern '" << pattern << "' in '" << key
              << "' matches the whole name of no initializer";
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (getArgumentRole(function, i) == Role::Parameter)
-      return success();
+  if (hasRoles())
+    return success();
   return function.emitError()
          << "the model has no float32 initializer to train";
 }
 
 LogicalResult Lifter::run() {
-  warnAboutInferenceExport(function);
   addDropoutMasks(function);
   seedDropouts(function, dropoutSeed);
+  if (hasRoles())
+    return checkPatterns();
+  warnAboutInferenceExport(function);
   liftDefaults();
   // Before the parameters: a running mean is none.
   if (failed(liftStatistics()))

@@ -40,6 +40,11 @@ def Train_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getInitAttrName() {
       return "train.init";
     }
+    /// On an onnx.Identity that no gradient passes (detach, unit attribute or
+    /// true). Nothing may fold it before differentiation.
+    static constexpr ::llvm::StringLiteral getStopGradientAttrName() {
+      return "train.stop_gradient";
+    }
 
   private:
     void registerOps();

@@ -188,6 +188,9 @@ def LiftParametersPass : Pass<"train-lift-parameters", "::mlir::func::FuncOp"> {
     for inference (folded normalization, Dropout that does nothing) are warned
     about.
 
+    A function that has arguments of role `parameter` comes from a frontend that
+    knows what is trained and how statistics change: only masks are added.
+
     ```mlir
     func.func @f(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
       %w = onnx.initializer dense<1.0> : tensor<4xf32> {onnx.outputs = ["w"]}
