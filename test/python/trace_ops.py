@@ -1,5 +1,9 @@
-"""Runs one aten overload through its rule: a graph of one node, without torch.export."""
+"""Runs one aten overload through its rule: a graph of one node, without torch.export; and runs modules that were traced."""
 
+import tempfile
+from pathlib import Path
+
+import onnx
 import torch
 from torch import fx
 
@@ -23,6 +27,32 @@ def split(case):
     return (case[:-1], case[-1]) if case and isinstance(case[-1], dict) else (case, {})
 
 
+def tensors_of(value):
+    """The tensors of a case, in order."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_of(item)
+    elif isinstance(value, dict):
+        yield from tensors_of(list(value.values()))
+
+
+def replace(value, copies):
+    """The case with each tensor's copy."""
+    if isinstance(value, torch.Tensor):
+        return copies[id(value)]
+    if isinstance(value, dict):
+        return {key: replace(item, copies) for key, item in value.items()}
+    return type(value)(replace(item, copies) for item in value) if isinstance(value, (list, tuple)) else value
+
+
+def leaves(case):
+    """The tensors of a case and a copy of each, by identity."""
+    tensors = list(tensors_of(case))
+    return tensors, {id(tensor): tensor.clone() for tensor in tensors}
+
+
 def one_node(name, case):
     """A graph module that calls the overload, its tensors in order, and PyTorch's result."""
     args, kwargs = split(case)
@@ -38,10 +68,8 @@ def one_node(name, case):
 
     target = overload(name)
     lifted, keywords = tuple(lift(a) for a in args), {key: lift(value) for key, value in kwargs.items()}
-    copies = {id(t): t.clone() for t in tensors}
-    def own(value):
-        return copies[id(value)] if isinstance(value, torch.Tensor) else [own(v) for v in value] if isinstance(value, list) else value
-    expected = target(*[own(a) for a in args], **{key: own(value) for key, value in kwargs.items()})
+    own, own_keywords = split(replace(case, leaves(case)[1]))
+    expected = target(*own, **own_keywords)
     node = graph.call_function(target, lifted, keywords)
     node.meta["val"] = expected
     graph.output(node)
@@ -62,3 +90,56 @@ def build(builder, name, case, policy=None):
         if cell is not None:
             builder.output(walk.emit.op("Identity", cell.read()).value, f"y{index}")
     return names, {f"x{index}": tensor for index, tensor in enumerate(tensors)}, expected
+
+
+def build_loss(builder, module, tensors, weights):
+    """A graph whose loss is the sum of the float results of `module`, each times a tensor, and the numbers of these results. float32
+    inputs are parameters."""
+    walk, cells = Walk(builder), []
+    for index, tensor in enumerate(tensors):
+        is_parameter = tensor.dtype == torch.float32
+        value = builder.input(f"x{index}", dtype_name(tensor.dtype), list(tensor.shape), role="parameter" if is_parameter else "input",
+                              init=tensor.numpy() if is_parameter else None)
+        cells.append(Cell(Tensor(walk.emit, value, tensor.shape)))
+    result = walk.run(module, cells)
+    walk.finish()
+    emit, loss, given = walk.emit, walk.emit.number(0, "f32"), []
+    for index, (cell, weight) in enumerate(zip(result if isinstance(result, (list, tuple)) else [result], weights)):
+        if cell is not None and cell.read().is_float:
+            part = emit.reduce("ReduceSum", emit.cast(cell.read(), "f32") * emit.array(weight.numpy().astype("float32")), None)
+            loss = loss + part
+            given.append(index)
+    builder.output(loss.value, "loss", role="loss")
+    return builder.finish(), given
+
+
+def differentiate(graph):
+    """The model with one more output `grad.<input>` for each parameter."""
+    graph.run_pipeline("func.func(train-differentiate,decompose-train{to-onnx=true})")
+    return to_onnx(graph)
+
+
+# Running ------------------------------------------------------------------------------------------
+
+def to_onnx(module):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        module.save(str(path))
+        return onnx.load(path)
+
+
+def run_model(model, feeds):
+    """Outputs by name, by ONNX Runtime, or by the reference implementation where that has no kernel."""
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    names = [output.name for output in model.graph.output]
+    # The engine writes running statistics over its inputs: it gets copies.
+    feeds = {name: value.copy() for name, value in feeds.items()}
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+    except (onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented, onnxruntime.capi.onnxruntime_pybind11_state.Fail):
+        from onnx.reference import ReferenceEvaluator
+        return dict(zip(names, ReferenceEvaluator(model).run(None, feeds)))
+    return dict(zip(names, session.run(names, feeds)))

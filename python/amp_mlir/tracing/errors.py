@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from .. import Error
 
-class TraceError(RuntimeError):
+
+class TraceError(Error):
     """A program that cannot be traced; the message names the user's line and says what to do."""
 
 

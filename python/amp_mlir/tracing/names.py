@@ -29,7 +29,7 @@ def module_path(node, prefix=""):
     if not path or not re.fullmatch(r"[\w.@\[\]'\"]+", path) or path.startswith("_empty_nn_module_stack"):
         return ""
     path = (re.sub(r"@\d+$", "", path) + ".").removeprefix(prefix)
-    return "/" + "/".join(part for part in re.split(r"[.\[\]'\"]+", path) if part)
+    return "".join("/" + part for part in re.split(r"[.\[\]'\"]+", path) if part)
 
 
 def location(node):

@@ -79,18 +79,19 @@ class _Tracer:
     """state: names of the parameters and buffers that are arguments; None for all."""
 
     def __init__(self, program: Program, builder, policy, state):
-        self.program, self.builder, self.state = program, builder, state
+        self.program, self.builder, self.policy, self.state = program, builder, policy, state
         self.walk = Walk(builder, policy, program.prefix)
         self.meta = Meta(inputs=[n for n in program.inputs if n not in program.labels], labels=program.labels, has_loss=program.has_loss)
         self.cells, self.by_tensor = {}, {}
 
     def run(self):
         exported = self.program.exported
-        self.meta.has_casts = _has_casts(exported)
+        device = _device_of_regions(exported)
+        self.meta.has_casts = device is None and _has_casts(exported)
         arguments = [self.argument(spec, node) for spec, node in zip(exported.graph_signature.input_specs, _placeholders(exported))]
-        if self.meta.has_casts:
-            with self.builder.autocast(enabled=False, dtype=None, policy=None):
-                results = self.walk.run(exported.graph_module, arguments)
+        if self.meta.has_casts or (device and self.policy is None):
+            # Outside the program's own regions, and around casts that are written out, autocast is off.
+            results = self.walk.run_region(device or "cpu", None, False, exported.graph_module, arguments)
         else:
             results = self.walk.run(exported.graph_module, arguments)
         self.walk.finish()
@@ -163,9 +164,8 @@ class _Tracer:
         return self.new_cell(value, tensor.shape, path)
 
     def named_constant(self, path, tensor):
-        if tensor.dtype == torch.bfloat16:
-            return self.walk.constant(tensor)
-        return Tensor(self.walk.emit, self.builder.initializer(path, _array(tensor)), tensor.shape)
+        value = self.builder.initializer(path, _array(tensor))
+        return Tensor(self.walk.emit, value, tensor.shape)
 
     # Results --------------------------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class _Tracer:
             loss = results.pop(0)
             self.check_loss(loss)
             self.builder.output(loss.read().value, "loss", role="loss")
-            self.meta.output_spec = spec.children_specs[1] if hasattr(spec, "children_specs") else spec.children()[1]
+            self.meta.output_spec = spec.child(1)
             names = _output_names(self.meta.output_spec, len(results))
         taken = set(self.cells) | {"loss"}
         for result, output in zip(results, names):
@@ -221,10 +221,10 @@ class _Tracer:
 
 
 def _array(tensor):
-    """The tensor's own memory where NumPy knows its type."""
+    """The tensor's own memory: an array where NumPy knows its type."""
     tensor = tensor.detach().cpu().contiguous()
     if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.int16).numpy()
+        return tensor
     return tensor.numpy()
 
 
@@ -242,10 +242,16 @@ def _output_names(spec, count):
     return names[:count]
 
 
+def _device_of_regions(exported):
+    """The device of the program's first autocast region; None if it has none."""
+    for module in exported.graph_module.modules():
+        for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
+            if str(node.target) == "wrap_with_autocast":
+                return node.args[0]
+    return None
+
+
 def _has_casts(exported):
     """Whether autocast's casts are written out: decompositions leave _to_copy to a half type and no regions."""
-    for node in exported.graph.nodes:
-        if str(node.target) == "wrap_with_autocast":
-            return False
     half = (torch.float16, torch.bfloat16)
     return any(str(node.target) == "aten._to_copy.default" and node.kwargs.get("dtype") in half for node in exported.graph.nodes)

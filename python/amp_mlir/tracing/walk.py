@@ -6,6 +6,7 @@ import operator
 
 import torch
 
+from .. import Error
 from . import names
 from .emit import Emit, Size, Tensor, dtype_name
 from .errors import Refusal, TraceError, UnsupportedOps
@@ -14,6 +15,8 @@ from .storage import Cell, same_memory
 
 _DEFAULT_DTYPE = {"cuda": "f16", "cpu": "bf16"}
 _POLICY = {"cuda": CUDA, "cpu": CPU}
+# Autocast that is off somewhere: values may be half there, but nothing is listed.
+OFF = "off"
 # Checks that hold by the shapes of the graph, and calls for effects it does not have.
 _DROPPED = {"aten._assert_tensor_metadata.default", "aten._assert_scalar.default", "aten._assert_async.msg", "aten._assert_async.default",
             "aten.sym_constrain_range_for_size.default", "aten.sym_constrain_range.default"}
@@ -27,7 +30,7 @@ MISSING = Missing()
 
 
 class Region:
-    """What autocast is at some place: the device it was opened for, the type, whether it is on."""
+    """What autocast is at some place: the device it was opened for, its type, the policy that holds (OFF: none)."""
 
     def __init__(self, device=None, dtype=None, policy=None):
         self.device, self.dtype, self.policy = device, dtype, policy
@@ -84,7 +87,7 @@ class Walk:
         self.emit.policy = self.region.policy
         try:
             return self.call(node, *arguments)
-        except Refusal as refusal:
+        except (Refusal, Error) as refusal:
             self.failures.append((str(node.target), str(refusal), names.line_of(node)))
             return MISSING
 
@@ -240,9 +243,13 @@ class Walk:
         if name != "wrap_with_autocast":
             raise Refusal("control flow and other regions inside a graph are not supported; write it without")
         device, dtype, enabled, _, module, *operands = args
+        self.has_regions = True
+        return self.run_region(device, dtype, enabled, module, operands)
+
+    def run_region(self, device, dtype, enabled, module, operands):
+        """Values of the outputs of `module`, computed in a region of autocast."""
         outer = self.region
         self.region, attributes = self.enter(device, dtype, enabled)
-        self.has_regions = True
         try:
             with self.builder.autocast(**attributes):
                 return self.run(module, operands)
@@ -259,9 +266,8 @@ class Walk:
             raise TraceError(f"autocast to {dtype} is not supported; use torch.float16 or torch.bfloat16")
         inherited = outer.dtype if outer.device == device else None
         low = dtype_name(dtype) if dtype is not None else inherited or _DEFAULT_DTYPE[device]
-        policy = _POLICY[device] if enabled else None
-        spelled = {"enabled": bool(enabled), "dtype": low if enabled else None, "policy": policy}
-        return Region(device, low, policy), spelled
+        spelled = {"enabled": bool(enabled), "dtype": low if enabled else None, "policy": _POLICY[device]}
+        return Region(device, low, _POLICY[device] if enabled else OFF), spelled
 
 
 _COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}

@@ -379,14 +379,15 @@ def sinc(e, x):
 
 @composite("atan2", wide=())
 def atan2(e, y, x):
-    """atan(y / x), moved by pi into the half plane of x."""
-    y, x = e.as_float(y), e.as_float(x)
-    zero, left = e.number(0, x.dtype), x < 0
-    on_axis = e.op("Equal", x, zero)
-    angle = e.op("Atan", y / e.where(on_axis, e.number(1, x.dtype), x))
+    """atan(y / x), turned by pi where x < 0; beyond the diagonals sign(y) pi / 2 - atan(x / y)."""
+    y, x = e.promote(e.as_float(y), e.as_float(x))
+    zero, one = e.number(0, x.dtype), e.number(1, x.dtype)
+    steep = e.op("Abs", y) > e.op("Abs", x)
+    flat_angle = e.op("Atan", y / e.where(e.op("Or", steep, e.op("Equal", x, zero)), one, x))
     turn = e.where(y < 0, e.number(-math.pi, x.dtype), e.number(math.pi, x.dtype))
-    upright = e.op("Sign", y) * (math.pi / 2)
-    return e.where(on_axis, upright, e.where(left, angle + turn, angle))
+    flat_angle = e.where(x < 0, flat_angle + turn, flat_angle)
+    steep_angle = e.op("Sign", y) * (math.pi / 2) - e.op("Atan", x / e.where(steep, y, one))
+    return e.where(steep, steep_angle, flat_angle)
 
 
 @composite("xlogy.Tensor", "special_xlogy")

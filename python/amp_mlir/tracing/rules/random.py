@@ -96,9 +96,11 @@ def uniform(e, x, low, high):
 
 @rule("bernoulli")
 def bernoulli(e, probabilities):
-    return e.op("Bernoulli", probabilities)
+    # Not ONNX's Bernoulli: engines that expand it as its specification did until lately draw the opposite.
+    drawn = e.op("RandomUniformLike", probabilities, dtype=ONNX_CODES["f32"]) < e.cast(probabilities, "f32")
+    return e.cast_like(e.cast(drawn, probabilities.dtype), probabilities)
 
 
 @rule("bernoulli.p")
 def bernoulli_p(e, x, probability):
-    return e.op("Bernoulli", e.cast_like(e.full(e.dims(x), probability, x.dtype), x))
+    return e.cast_like(bernoulli(e, e.full(e.dims(x), probability, "f32")), x)
