@@ -173,8 +173,8 @@ def compile_training(model, example_inputs=None, *, loss, optimizer, autocast=No
     if _is_module(model):
         traced = _trace_training(model, example_inputs, labels, loss, optimizer, autocast, dynamic_shapes, example_kwargs)
         module, meta, loss = traced.module, traced.meta, "loss"
-    module = _read(module)
     optimizer_config, groups, group_options, linked = _optimizer_facts(optimizer, model if meta is not None else None)
+    module = _read(module)
     clip = {key: value for key, value in (("norm", clip_norm), ("value", clip_value)) if value is not None}
     config = {"loss": loss, "optimizer": optimizer_config, "autocast": _autocast_config(autocast, meta), "loss_scale": _scaler_config(scaler),
               "clip": clip or None, "accumulate": accumulate, "schedule": schedule, "trainable": list(trainable) or None,
@@ -183,7 +183,14 @@ def compile_training(model, example_inputs=None, *, loss, optimizer, autocast=No
     opened = _compile(module, {"training": json.dumps(config), "bind": _bindings(bind), "target": target, "cpu": cpu}, threads, cache,
                       _policy_text(autocast.policy if autocast else ""))
     facts = StepFacts(json.loads(opened.step.info)["scaler"], groups, group_options, linked)
-    return TrainingStep(opened, module.source, meta, facts)
+    return TrainingStep(opened, module.source, _with_unused(meta, model), facts)
+
+
+def _with_unused(meta, model):
+    """Names in the module's state_dict that its computation does not use are known, too."""
+    if meta is not None:
+        meta.unused = {name for name in model.state_dict() if name not in meta.parameters | meta.frozen | meta.buffers | meta.tied}
+    return meta
 
 
 def _autocast_config(autocast, meta):
@@ -229,4 +236,4 @@ def compile(model, example_inputs=None, *, autocast=None, target="cpu", bind=Non
         with tempfile.TemporaryDirectory(prefix="amp-mlir-") as work:
             report = _assign_precision(module, autocast or Autocast("cpu", "f16"), work)
     opened = _compile(module, {"inference": True, "bind": _bindings(bind), "target": target, "cpu": cpu}, threads, cache)
-    return Inference(opened, module.source, meta, report)
+    return Inference(opened, module.source, _with_unused(meta, model) if _is_module(model) else meta, report)

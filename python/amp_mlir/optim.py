@@ -175,7 +175,7 @@ class StepOptimizer:
             return {}
         slots = {slot: _out(self._state.read(f"{slot}.{name}")) for slot in _SLOTS if f"{slot}.{name}" in self._state}
         if "exp_avg_sq" in slots:
-            slots = {"step": _out(np.float32(applied).reshape(()).copy())} | slots
+            slots = {"step": _out(np.array(applied, np.float32))} | slots
         return slots
 
     def load_state_dict(self, state):

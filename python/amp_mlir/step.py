@@ -147,7 +147,8 @@ class _Compiled:
         return {name: self._step.view(name) for name in self._roles.get("buffer", ())}
 
     def state_dict(self):
-        """Copies of parameters and buffers by the names the module or file gives them: torch tensors for a torch module."""
+        """Copies of the parameters and buffers that are computed with, by the names the module or file gives them: torch tensors
+        for a torch module."""
         return {path: self._state.read(name, torch=self._meta is not None) for path, name in self._paths().items()}
 
     def load_state_dict(self, state, strict=True):
@@ -164,7 +165,8 @@ class _Compiled:
     def _is_unused(self, path):
         """Whether the module has a tensor of that name that its computation does not use."""
         meta = self._meta
-        return meta is not None and any(path in known for known in (meta.parameters, meta.frozen, meta.buffers, meta.tied))
+        known = () if meta is None else (meta.parameters, meta.frozen, meta.buffers, meta.tied, getattr(meta, "unused", ()))
+        return any(path in names for names in known)
 
     def _write(self, values, what):
         values = {name: to_numpy(value) for name, value in values.items()}
