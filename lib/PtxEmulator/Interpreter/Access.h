@@ -49,6 +49,9 @@ bool checkGlobalRange(Context &context, const Inst &inst, unsigned lane,
                       uint64_t address, uint32_t bytes, bool isRead);
 void markGlobalWritten(Context &context, uint64_t address, uint32_t bytes);
 
+/// All copies of cp.async that the warp started land.
+void landAllCopies(Context &context, const Inst &inst);
+
 // Counters.
 void countBanks(Context &context, const Inst &inst, const uint64_t *addresses,
                 uint32_t lanes, uint32_t bytes);

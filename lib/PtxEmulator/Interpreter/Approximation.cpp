@@ -66,6 +66,38 @@ static Handler pick(std::string_view base, bool ftz) {
   return pick<ReciprocalRoot>(ftz);
 }
 
+/// Of the high 32 bits, into the high 32 bits; a start for Newton's method.
+template <typename F>
+static void approximateGrossly(Context &context, const Inst &inst) {
+  const double *a = context.row<double>(inst.s[0]);
+  double *d = context.row<double>(inst.d[0]);
+  for (unsigned lane = 0; lane < numLanes; ++lane) {
+    if (!context.isActive(lane))
+      continue;
+    uint64_t bits = bitCast<uint64_t>(a[lane]) >> 32 << 32;
+    if (!(bits & 0x7ff0000000000000))
+      bits &= uint64_t(1) << 63;
+    uint64_t result = bitCast<uint64_t>(F()(bitCast<double>(bits)));
+    if (!(result & 0x7ff0000000000000))
+      result &= uint64_t(1) << 63;
+    d[lane] = bitCast<double>(result >> 32 << 32);
+  }
+}
+
+void amp::ptx::decodeGrossApproximation(Decoder &decoder) {
+  bool known = decoder.modifiers.takeAll({"approx", "ftz"});
+  decoder.expectOperands(2, 2);
+  if (!known)
+    decoder.failUnknown();
+  bool isRoot = decoder.modifiers.getBase() == "rsqrt";
+  uint32_t from = decoder.sourceRow(1, Type::F64);
+  uint32_t to = decoder.destination(0, Type::F64);
+  Inst &inst = decoder.emit(isRoot ? approximateGrossly<ReciprocalRoot>
+                                   : approximateGrossly<FloatReciprocal>);
+  inst.s[0] = from;
+  inst.d[0] = to;
+}
+
 void amp::ptx::decodeApproximation(Decoder &decoder) {
   Modifiers &modifiers = decoder.modifiers;
   std::string_view base = modifiers.getBase();
@@ -74,6 +106,8 @@ void amp::ptx::decodeApproximation(Decoder &decoder) {
                 type == Type::F16x2 || type == Type::BF16x2;
   if (isHalf)
     return decodeHalfArithmetic(decoder, type);
+  if (type == Type::F64 && base == "rsqrt" && modifiers.has("ftz"))
+    return decodeGrossApproximation(decoder);
   bool ftz = modifiers.take("ftz");
   bool isApproximate = modifiers.take("approx");
   decoder.expectOperands(2, 2);

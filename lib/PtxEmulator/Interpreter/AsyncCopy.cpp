@@ -75,29 +75,41 @@ static void land(Context &context, const Inst &inst, const PendingCopy &copy) {
                   copy.bytes);
 }
 
-/// All but the last `imm` groups land; all copies if it is negative.
-static void waitCopies(Context &context, const Inst &inst) {
+/// The copies before `end`, of `groups` whole groups, land.
+static void landCopies(Context &context, const Inst &inst, size_t end,
+                       size_t groups) {
   Warp &warp = *context.warp;
-  size_t groups = warp.copyGroups.size();
-  size_t done = inst.imm < 0 ? groups
-                : groups > static_cast<size_t>(inst.imm)
-                    ? groups - static_cast<size_t>(inst.imm)
-                    : 0;
-  size_t end = inst.imm < 0 ? warp.copies.size()
-               : done       ? warp.copyGroups[done - 1]
-                            : 0;
   for (size_t i = 0; i < end; ++i)
     land(context, inst, warp.copies[i]);
-  warp.copies.erase(warp.copies.begin(), warp.copies.begin() + end);
+  warp.copies.erase(warp.copies.begin(),
+                    warp.copies.begin() + static_cast<std::ptrdiff_t>(end));
   warp.copyGroups.erase(warp.copyGroups.begin(),
-                        warp.copyGroups.begin() + done);
+                        warp.copyGroups.begin() +
+                            static_cast<std::ptrdiff_t>(groups));
   for (size_t &group : warp.copyGroups)
     group -= end;
 }
 
+void amp::ptx::landAllCopies(Context &context, const Inst &inst) {
+  landCopies(context, inst, context.warp->copies.size(),
+             context.warp->copyGroups.size());
+}
+
+/// All but the last `imm` groups land.
+static void waitCopies(Context &context, const Inst &inst) {
+  const std::vector<size_t> &groups = context.warp->copyGroups;
+  size_t keep = static_cast<size_t>(inst.imm);
+  size_t done = groups.size() > keep ? groups.size() - keep : 0;
+  landCopies(context, inst, done ? groups[done - 1] : 0, done);
+}
+
 static void decodeWait(Decoder &decoder, bool all) {
   decoder.expectOperands(all ? 0 : 1, all ? 0 : 1);
-  int64_t keep = all ? -1 : decoder.constantOperand(decoder.operand(0));
+  if (all) {
+    decoder.emit(landAllCopies);
+    return;
+  }
+  int64_t keep = decoder.constantOperand(decoder.operand(0));
   decoder.emit(waitCopies).imm = keep;
 }
 
@@ -137,6 +149,8 @@ void amp::ptx::decodeAsyncCopy(Decoder &decoder) {
   Modifiers &modifiers = decoder.modifiers;
   if (!modifiers.take("async"))
     decoder.failUnknown();
+  if (modifiers.take("bulk"))
+    return decodeBulkCopy(decoder);
   if (modifiers.take("commit_group")) {
     decoder.expectOperands(0, 0);
     decoder.emit(commitCopies);
@@ -146,5 +160,7 @@ void amp::ptx::decodeAsyncCopy(Decoder &decoder) {
     return decodeWait(decoder, false);
   if (modifiers.take("wait_all"))
     return decodeWait(decoder, true);
+  if (modifiers.has("mbarrier"))
+    return decodeMbarrier(decoder);
   decodeStart(decoder);
 }

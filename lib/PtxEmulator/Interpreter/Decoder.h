@@ -143,6 +143,8 @@ void decodeArithmetic(Decoder &decoder);
 void decodeDot(Decoder &decoder);
 void decodeTestClass(Decoder &decoder);
 void decodeApproximation(Decoder &decoder);
+/// rcp and rsqrt .approx.ftz.f64, whose type is taken already.
+void decodeGrossApproximation(Decoder &decoder);
 void decodeBits(Decoder &decoder);
 void decodeConvert(Decoder &decoder);
 void decodeCompare(Decoder &decoder);

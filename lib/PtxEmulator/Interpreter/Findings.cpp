@@ -57,13 +57,11 @@ bool Context::isConverged(const Inst &inst, uint32_t members) {
   uint32_t missing = members & warp->live & ~mask;
   if (!missing)
     return true;
-  size_t runnable = 0;
-  for (const Group &group : warp->groups)
-    runnable += !group.parked;
-  if (runnable > 1) { // one of them is this one
+  if (!isForced && warp->groups.size() > 1) {
     event = Event::Park;
     return false;
   }
+  isForced = false;
   report(inst, FindingKind::Convergence, __builtin_ctz(missing), missing,
          "not all lanes that must take part execute this: it is in divergent "
          "code");

@@ -130,6 +130,8 @@ static size_t countOperands(std::string_view base) {
 void amp::ptx::decodeFloatArithmetic(Decoder &decoder, Type type) {
   Modifiers &modifiers = decoder.modifiers;
   std::string_view base = modifiers.getBase();
+  if (type == Type::F64 && base == "rcp" && modifiers.has("approx"))
+    return decodeGrossApproximation(decoder);
   bool ftz = modifiers.take("ftz"), sat = modifiers.take("sat");
   if (type == Type::F64 && (ftz || sat))
     decoder.failUnknown();

@@ -8,6 +8,7 @@
 #include "Program.h"
 #include "SharedMemory.h"
 #include "amp/PtxEmulator/Interpreter/Launch.h"
+#include "amp/PtxEmulator/Interpreter/TensorMap.h"
 #include <unordered_map>
 
 namespace amp::ptx {
@@ -18,6 +19,7 @@ struct Group {
   uint32_t mask;
   bool parked = false;
   std::vector<int32_t> returns;
+  bool forced = false;
 };
 
 /// A cp.async that was issued and has not landed.
@@ -34,6 +36,23 @@ struct PendingWgmma {
   bool scaleD;
   /// A from registers: the rows at the issue.
   std::vector<uint32_t> a;
+};
+
+/// A bulk copy between global and shared memory that is under way.
+struct PendingBulk {
+  const Inst *inst = nullptr;
+  uint32_t shared = 0, bytes = 0, warp = 0;
+  /// Where it completes, if it goes into shared memory.
+  uint32_t barrier = 0;
+  /// Of plain bytes.
+  uint64_t global = 0;
+  bool isTensor = false;
+  TensorMap map;
+  int32_t coordinates[maxTensorRank] = {};
+  /// Somebody has waited for it: it lands the next time.
+  bool isAwaited = false;
+  /// What its issuer knew.
+  Clock clock;
 };
 
 enum class WarpState : uint8_t { Ready, AtBarrier, Yielded, Done };
@@ -62,9 +81,11 @@ struct Warp {
   // cp.async: groups are ends in `copies`.
   std::vector<PendingCopy> copies;
   std::vector<size_t> copyGroups;
-  // Bulk copies: the smem bytes that reads of the async proxy still use.
-  std::vector<std::vector<std::pair<uint32_t, uint32_t>>> bulkGroups;
-  std::vector<std::pair<uint32_t, uint32_t>> bulkReads;
+  // Bulk copies out of shared memory: groups are ends in `bulkStores`.
+  std::vector<PendingBulk> bulkStores;
+  std::vector<size_t> bulkGroups;
+  /// A wait that failed once: the next time other warps run first.
+  const Inst *failedWait = nullptr;
   // wgmma: groups are ends in `wgmmas`; accumulators by row offset.
   std::vector<PendingWgmma> wgmmas;
   std::vector<size_t> wgmmaGroups;
@@ -85,20 +106,12 @@ struct NamedBarrier {
 /// The last stands for the barrier of the cluster.
 constexpr uint32_t numBarriers = 17, clusterBarrier = 16;
 
-/// A bulk copy that lands when its mbarrier is waited for.
-struct PendingBulk {
-  uint32_t destination, bytes, barrier;
-  std::vector<uint8_t> data; // empty for the copy of plain bytes
-  uint64_t source = 0;
-  Clock clock;
-  uint32_t warp, line;
-  std::vector<std::pair<uint32_t, uint32_t>> pieces; // offset in smem, in data
-};
-
 struct Mbarrier {
   uint32_t expected = 0, pending = 0, phase = 0;
   int64_t transactions = 0;
-  /// What has arrived in the running phase, and in the one before it.
+  /// The warp that initialised it, and when.
+  uint32_t owner = 0, made = 0;
+  /// What has arrived so far, and what had when the last phase ended.
   Clock arriving, completed;
 };
 
@@ -130,6 +143,8 @@ struct Context {
   const Program *program = nullptr;
   const Launch *launch = nullptr;
   bool checks = true;
+  /// All lanes of the warp wait for one another: this group goes on.
+  bool isForced = false;
   const std::vector<MemoryRange> *ranges = nullptr;
   MemoryRange lastRange{1, 0, nullptr};
   std::vector<std::pair<int32_t, uint32_t>> splits;

@@ -55,6 +55,7 @@ DecodeFunction amp::ptx::findDecodeFunction(std::string_view base) {
       {"mapa", decodeAddressConversion},
       {"match", decodeWarp},
       {"max", decodeArithmetic},
+      {"mbarrier", decodeMbarrier},
       {"membar", decodeFence},
       {"min", decodeArithmetic},
       {"mma", decodeMma},
@@ -80,6 +81,7 @@ DecodeFunction amp::ptx::findDecodeFunction(std::string_view base) {
       {"sad", decodeArithmetic},
       {"selp", decodeCompare},
       {"set", decodeCompare},
+      {"setmaxnreg", decodeSetMaxRegisters},
       {"setp", decodeCompare},
       {"shf", decodeBits},
       {"shfl", decodeWarp},
@@ -96,6 +98,7 @@ DecodeFunction amp::ptx::findDecodeFunction(std::string_view base) {
       {"testp", decodeTestClass},
       {"trap", decodeControl},
       {"vote", decodeWarp},
+      {"wgmma", decodeWgmma},
       {"xor", decodeBits}};
   auto it = table.find(base);
   return it == table.end() ? nullptr : it->second;

@@ -32,6 +32,7 @@ struct Inst {
   uint32_t guard = 0, guardFlip = 0;
   uint32_t d[2] = {0, 0}, s[4] = {0, 0, 0, 0};
   int64_t imm = 0;
+  int32_t imm2 = 0;
   /// First of `count` operands in Program::lists.
   uint32_t list = 0;
   uint16_t count = 0, flags = 0;

@@ -202,12 +202,13 @@ static void startBlock(Context &context, Block &block, uint64_t index) {
     uint32_t left = block.numThreads - warp.id * numLanes;
     warp.live = left >= numLanes ? allLanes : (uint32_t(1) << left) - 1;
     warp.state = WarpState::Ready;
-    warp.groups.assign(1, Group{0, warp.live, false, {}});
+    warp.groups.assign(1, Group{0, warp.live, false, {}, false});
     warp.instructions = 0;
     warp.copies.clear();
     warp.copyGroups.clear();
     warp.bulkGroups.clear();
-    warp.bulkReads.clear();
+    warp.bulkStores.clear();
+    warp.failedWait = nullptr;
     warp.wgmmas.clear();
     warp.wgmmaGroups.clear();
     warp.accumulators.clear();
@@ -220,18 +221,28 @@ static void startBlock(Context &context, Block &block, uint64_t index) {
   }
 }
 
-/// Asynchronous copies that nothing waited for.
+/// Asynchronous work that nothing waited for.
 static void finishBlock(Context &context, Block &block) {
   if (!context.checks || !context.findings.empty())
     return;
+  Inst end;
+  end.line = context.program->code.back().line;
   for (Warp &warp : block.warps) {
-    if (warp.copies.empty())
-      continue;
     context.warp = &warp;
-    Inst inst;
-    inst.line = context.program->code.back().line;
-    context.report(inst, FindingKind::AsyncCopy, 0, warp.copies[0].destination,
-                   "the kernel ends with asynchronous copies under way");
+    const char *what = !warp.copies.empty()       ? "asynchronous copies"
+                       : !warp.bulkStores.empty() ? "bulk copies"
+                       : !warp.wgmmas.empty()     ? "wgmma"
+                                                  : nullptr;
+    if (what)
+      context.report(end, FindingKind::AsyncCopy, 0, 0,
+                     std::string("the kernel ends with ") + what +
+                         " under way");
+  }
+  if (!block.bulks.empty()) {
+    context.warp = &block.warps[block.bulks[0].warp];
+    context.report(*block.bulks[0].inst, FindingKind::AsyncCopy, 0,
+                   block.bulks[0].shared,
+                   "the kernel ends before this copy is waited for");
   }
 }
 

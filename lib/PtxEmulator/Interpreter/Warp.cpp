@@ -45,8 +45,10 @@ static void arrange(std::vector<Group> &groups) {
       groups.erase(groups.begin() + j);
     }
   std::sort(groups.begin(), groups.end(), runsBefore);
-  if (groups[0].parked) // nobody else comes: go on, with a finding
+  if (groups[0].parked) { // nobody else comes: go on, with a finding
     groups[0].parked = false;
+    groups[0].forced = true;
+  }
 }
 
 /// Where the front group must stop because another one may be there.
@@ -89,7 +91,7 @@ void GroupRunner::split() {
   removeLanes(context.mask);
   uint32_t sent = 0;
   for (auto [target, lanes] : context.splits) {
-    warp.groups.push_back({target, lanes, false, old.returns});
+    warp.groups.push_back({target, lanes, false, old.returns, false});
     sent |= lanes;
   }
   warp.live &= ~(context.mask & ~sent); // a bad index ends its lane
@@ -109,7 +111,7 @@ bool GroupRunner::handle(const Inst &inst) {
     if (lanes == group.mask) {
       group.pc = context.target;
     } else {
-      Group taken{context.target, lanes, false, group.returns};
+      Group taken{context.target, lanes, false, group.returns, false};
       removeLanes(lanes);
       warp.groups.push_back(std::move(taken));
     }
@@ -122,14 +124,14 @@ bool GroupRunner::handle(const Inst &inst) {
     removeLanes(lanes);
     break;
   case Event::Call: {
-    Group inner{context.target, lanes, false, group.returns};
+    Group inner{context.target, lanes, false, group.returns, false};
     inner.returns.push_back(group.pc);
     removeLanes(lanes);
     warp.groups.push_back(std::move(inner));
     break;
   }
   case Event::Return: {
-    Group outer{group.returns.back(), lanes, false, group.returns};
+    Group outer{group.returns.back(), lanes, false, group.returns, false};
     outer.returns.pop_back();
     removeLanes(lanes);
     warp.groups.push_back(std::move(outer));
@@ -158,6 +160,8 @@ bool GroupRunner::run(uint64_t &budget) {
   int32_t limit = getLimit(warp.groups);
   int32_t pc = warp.groups.front().pc;
   uint32_t mask = warp.groups.front().mask;
+  context.isForced = warp.groups.front().forced;
+  warp.groups.front().forced = false;
   uint64_t steps = 0, lanes = 0;
   bool goesOn = true;
   do {
