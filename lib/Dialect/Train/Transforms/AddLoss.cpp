@@ -108,12 +108,30 @@ FailureOr<Value> AddLossPass::buildTerm(const LossTerm &term) {
   return onnx.scale(buildLossTerm(onnx, term, *logits, labels), term.weight);
 }
 
-/// Names the nodes from `value` back that compute one number each, so that the
-/// pipeline can pin them to float32: the loss scale must not pass through a
-/// half type.
-static void nameLossNodes(Value value) {
+/// Whether `op` computes floats; moving them is not computing.
+static bool makesFloats(Operation &op) {
+  if (op.hasTrait<OpTrait::ConstantLike>() || onnx::getOpType(&op) == "Reshape")
+    return false;
+  return llvm::any_of(op.getResultTypes(), [](Type type) {
+    auto tensor = dyn_cast<TensorType>(type);
+    return tensor && isa<FloatType>(tensor.getElementType());
+  });
+}
+
+/// Names the nodes of the loss, so that the pipeline can pin them to float32:
+/// all that were made for it (those after `last`), and from `value` back those
+/// that compute one number each, as the loss scale must not pass through a half
+/// type.
+static void nameLossNodes(Value value, Operation *last) {
   StringRef key = onnx::OnnxDialect::getNameAttrName();
   unsigned number = 0;
+  Block &block = *value.getParentBlock();
+  for (Operation &op : llvm::make_range(
+           last ? std::next(last->getIterator()) : block.begin(), block.end()))
+    if (makesFloats(op) && onnx::getNodeName(&op).empty())
+      op.setAttr(key, StringAttr::get(op.getContext(),
+                                      lossNodePrefix + Twine(number++)));
+  llvm::DenseSet<Operation *> seen;
   SmallVector<Value> pending{value};
   while (!pending.empty()) {
     Value next = pending.pop_back_val();
@@ -122,17 +140,20 @@ static void nameLossNodes(Value value) {
     if (!op || op->hasTrait<OpTrait::ConstantLike>() || !type ||
         !type.hasStaticShape() || type.getNumElements() != 1)
       continue;
+    if (!seen.insert(op).second)
+      continue;
+    llvm::append_range(pending, op->getOperands());
     StringRef name = onnx::getNodeName(op);
     if (name.starts_with(lossNodePrefix))
       continue;
     std::string fresh =
         (lossNodePrefix + (name.empty() ? Twine(number++) : Twine(name))).str();
     op->setAttr(key, StringAttr::get(op->getContext(), fresh));
-    llvm::append_range(pending, op->getOperands());
   }
 }
 
 FailureOr<Value> AddLossPass::buildLoss(const TrainingConfig &config) {
+  Operation *last = getOperation().front().getTerminator()->getPrevNode();
   func::FuncOp function = getOperation();
   OpBuilder builder(function.front().getTerminator());
   onnx::OnnxBuilder onnx(builder, function.getLoc());
@@ -143,7 +164,7 @@ FailureOr<Value> AddLossPass::buildLoss(const TrainingConfig &config) {
       return failure();
     loss = loss ? onnx.add(loss, *value) : *value;
   }
-  nameLossNodes(loss);
+  nameLossNodes(loss, last);
   return loss;
 }
 
