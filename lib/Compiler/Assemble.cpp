@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Assemble.h"
+#include "IndexBounds.h"
 #include "amp/Dialect/Onnx/IR/OnnxDialect.h"
 #include "amp/Dialect/Train/IR/TrainDialect.h"
 
@@ -50,9 +51,15 @@ ArtifactEntry &TensorTable::add(func::FuncOp function,
   ArtifactEntry &result = artifact.entries.emplace_back();
   result.name = entry.name;
   result.workspace = entry.workspace;
-  for (const plan::TensorInfo &info : entry.tensors)
-    result.tensors.push_back(getTensor(
-        info, info.data ? info.data : initial.lookup(info.name), entry.name));
+  for (const plan::TensorInfo &info : entry.tensors) {
+    unsigned id = getTensor(
+        info, info.data ? info.data : initial.lookup(info.name), entry.name);
+    result.tensors.push_back(id);
+    // Entries that share an input do the same with it.
+    if ((info.role == "input" || info.role == "label") &&
+        artifact.tensors[id].indices.empty())
+      artifact.tensors[id].indices = getIndexBounds(function, info.name);
+  }
   return result;
 }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Graphs.h"
+#include "IndexBounds.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.AB.h"
 #include "amp/Dialect/Onnx/IR/OnnxOps.R.h"
 #include "amp/Dialect/Onnx/Transforms/Passes.h"
@@ -37,6 +38,8 @@ LogicalResult bindDims(ModuleOp model, ArrayRef<std::string> bind) {
 }
 
 LogicalResult lower(ModuleOp graph) {
+  for (func::FuncOp function : graph.getOps<func::FuncOp>())
+    noteIndexBounds(function);
   return run(graph, [](OpPassManager &pm) {
     buildLowerToPrimitivesPipeline(pm);
     return success();

@@ -68,6 +68,25 @@ static void readInit(const JsonCursor &cursor, TensorInfo &tensor) {
   tensor.initValue = cursor.get("value").getNumber();
 }
 
+static IndexBounds readIndices(const JsonCursor &cursor, const Shape &shape) {
+  IndexBounds bounds;
+  bounds.node = cursor.get("node").getString();
+  bounds.low = cursor.get("low").getInteger(INT64_MIN, INT64_MAX);
+  bounds.high = cursor.get("high").getInteger(INT64_MIN, INT64_MAX);
+  if (cursor.has("ignored"))
+    bounds.ignored = cursor.get("ignored").getInteger(INT64_MIN, INT64_MAX);
+  JsonCursor begin = cursor.get("begin"), end = cursor.get("end");
+  for (const JsonCursor *list : {&begin, &end})
+    if (list->getArray().size() != shape.size())
+      list->reject("expected a number for each dimension");
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    bounds.begin.push_back(begin.at(axis).getInteger(0, shape[axis]));
+    bounds.end.push_back(
+        end.at(axis).getInteger(bounds.begin.back(), shape[axis]));
+  }
+  return bounds;
+}
+
 static TensorInfo readTensor(const JsonCursor &cursor) {
   TensorInfo tensor;
   tensor.name = readName(cursor.get("name"));
@@ -86,6 +105,15 @@ static TensorInfo readTensor(const JsonCursor &cursor) {
   tensor.strides = getStrides(tensor.shape);
   if (cursor.has("of"))
     tensor.of = cursor.get("of").getString();
+  if (cursor.has("indices")) {
+    JsonCursor indices = cursor.get("indices");
+    indices.getArray();
+    if (tensor.dtype != DType::I64 && tensor.dtype != DType::I32)
+      indices.reject(quote(tensor.name) + " holds no indices: it is " +
+                     tensor.describe());
+    for (size_t i = 0; i < indices.size(); ++i)
+      tensor.indices.push_back(readIndices(indices.at(i), tensor.shape));
+  }
   if (isState(tensor.role))
     readInit(cursor.get("init"), tensor);
   else if (cursor.has("init") && !cursor.raw().at("init").is_null())

@@ -68,6 +68,7 @@ void Session::placeInputs(const EntryInfo &entry,
     if (given[slot])
       fail(AMP_INVALID_ARGUMENT,
            "input " + quote(getTensor(id).name) + " was given twice");
+    checkIndices(getTensor(id), static_cast<const char *>(inputs[i].data));
     given[slot] = true;
     memory[slot] = inputs[i].data;
   }

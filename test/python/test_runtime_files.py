@@ -126,6 +126,10 @@ def test_manifest_value_wrong(tmp_path, code, path, wrong):
             assert "manifest.json" in run.stderr or "init.safetensors" in run.stderr or "train.json" in run.stderr, run.stderr
 
 
+def bounds(**changes):
+    return {"node": "loss", "low": 0, "high": 2, "begin": [0], "end": [8], **changes}
+
+
 @pytest.mark.parametrize("change,complaint", [
     (lambda m: m.update(abi=2), "the artifact has ABI 2, this runtime reads ABI 1"),
     (lambda m: m["target"].update(kind="rocm"), "runs 'cpu' and 'cuda' artifacts, this one is 'rocm'"),
@@ -154,6 +158,11 @@ def test_manifest_value_wrong(tmp_path, code, path, wrong):
     (lambda m: m.update(entries=[]), "the artifact has no entry"),
     (lambda m: m.update(code="/bin/ls"), "no name of a file in the artifact"), (lambda m: m.update(init="../init"), "no name of a file in the artifact"),
     (lambda m: m.update(code="absent.so"), "absent.so"), (lambda m: m.update(init="absent"), "absent"),
+    (lambda m: m["tensors"][0].update(indices=[bounds()]), "tensors[0].indices: 'x' holds no indices: it is f32[8,4]"),
+    (lambda m: m["tensors"][1].update(indices=[bounds(end=[9])]), "tensors[1].indices[0].end[0]: expected an integer from 0"),
+    (lambda m: m["tensors"][1].update(indices=[bounds(begin=[5], end=[4])]), "tensors[1].indices[0].end[0]: expected an integer from 5"),
+    (lambda m: m["tensors"][1].update(indices=[bounds(begin=[0, 0])]), "tensors[1].indices[0].begin: expected a number for each dimension"),
+    (lambda m: m["tensors"][1].update(indices=[{"low": 0}]), "tensors[1].indices[0].node: is missing"),
     (lambda m: m.update(accumulate=0), "accumulate: expected an integer from 1")])
 def test_manifest_wrong(tmp_path, code, change, complaint):
     form = manifest()

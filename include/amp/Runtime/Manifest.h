@@ -40,6 +40,16 @@ inline bool isWeight(Role role) {
   return role == Role::Parameter || role == Role::Buffer;
 }
 
+/// What a part of an input may hold: some node takes it as indices.
+struct IndexBounds {
+  std::string node;
+  int64_t low, high;
+  /// A value beside those that is left out (`ignore_index`).
+  std::optional<int64_t> ignored;
+  /// The part, along each dimension.
+  Shape begin, end;
+};
+
 struct TensorInfo {
   std::string name;
   Role role;
@@ -51,6 +61,7 @@ struct TensorInfo {
   /// Of state: a key of the init file or a value for all elements.
   std::string initKey;
   double initValue = 0;
+  std::vector<IndexBounds> indices;
 
   std::string describe() const { return runtime::describe(dtype, shape); }
   bool isScalar() const { return shape.empty(); }
@@ -124,6 +135,9 @@ private:
 };
 
 Manifest parseManifest(std::string_view text);
+
+/// Fails when an input holds an index that some node cannot take.
+void checkIndices(const TensorInfo &tensor, const char *data);
 
 } // namespace amp::runtime
 

@@ -45,16 +45,38 @@ TypeNames amp::artifact::getTypeNames(Type type) {
   return {};
 }
 
+static void printNumbers(json::OStream &os, StringRef key,
+                         ArrayRef<int64_t> numbers) {
+  os.attributeArray(key, [&] {
+    for (int64_t number : numbers)
+      os.value(number);
+  });
+}
+
+static void printIndices(json::OStream &os, const ArtifactIndices &indices) {
+  os.object([&] {
+    os.attribute("node", indices.node);
+    os.attribute("low", indices.low);
+    os.attribute("high", indices.high);
+    if (indices.ignored)
+      os.attribute("ignored", *indices.ignored);
+    printNumbers(os, "begin", indices.begin);
+    printNumbers(os, "end", indices.end);
+  });
+}
+
 static void printTensor(json::OStream &os, const ArtifactTensor &tensor) {
   os.object([&] {
     os.attribute("name", tensor.name);
     os.attribute("role", tensor.role);
     os.attribute("dtype", getTypeNames(tensor.elementType).manifest);
-    os.attributeArray("shape", [&] {
-      for (int64_t size : tensor.shape)
-        os.value(size);
-    });
+    printNumbers(os, "shape", tensor.shape);
     os.attribute("of", tensor.of);
+    if (!tensor.indices.empty())
+      os.attributeArray("indices", [&] {
+        for (const ArtifactIndices &indices : tensor.indices)
+          printIndices(os, indices);
+      });
     if (!tensor.isState())
       return;
     if (std::optional<double> number = getUniformNumber(tensor.init))

@@ -18,6 +18,16 @@
 
 namespace amp {
 
+/// What a part of an input may hold, as some node takes it as indices.
+struct ArtifactIndices {
+  std::string node;
+  int64_t low, high;
+  /// A value beside those that is left out (`ignore_index`).
+  std::optional<int64_t> ignored;
+  /// The part, along each dimension.
+  llvm::SmallVector<int64_t> begin, end;
+};
+
 /// A tensor that entries are called with.
 struct ArtifactTensor {
   std::string name;
@@ -29,6 +39,7 @@ struct ArtifactTensor {
   llvm::SmallVector<int64_t> shape;
   /// Initial value of what is state or constant; null for everything else.
   mlir::ElementsAttr init;
+  std::vector<ArtifactIndices> indices = {};
 
   /// Whether the artifact has to say what the tensor begins with.
   bool isState() const;
