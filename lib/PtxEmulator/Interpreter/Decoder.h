@@ -167,6 +167,8 @@ void decodeNothing(Decoder &decoder);
 
 /// Null if no opcode starts so.
 DecodeFunction findDecodeFunction(std::string_view base);
+/// The first parts of all opcodes, in no order.
+std::vector<std::string_view> getOpcodes();
 
 } // namespace amp::ptx
 

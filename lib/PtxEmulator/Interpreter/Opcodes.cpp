@@ -6,7 +6,7 @@
 
 using namespace amp::ptx;
 
-DecodeFunction amp::ptx::findDecodeFunction(std::string_view base) {
+static const std::unordered_map<std::string_view, DecodeFunction> &getTable() {
   static const std::unordered_map<std::string_view, DecodeFunction> table = {
       {"abs", decodeArithmetic},
       {"activemask", decodeWarp},
@@ -100,6 +100,17 @@ DecodeFunction amp::ptx::findDecodeFunction(std::string_view base) {
       {"vote", decodeWarp},
       {"wgmma", decodeWgmma},
       {"xor", decodeBits}};
-  auto it = table.find(base);
-  return it == table.end() ? nullptr : it->second;
+  return table;
+}
+
+DecodeFunction amp::ptx::findDecodeFunction(std::string_view base) {
+  auto it = getTable().find(base);
+  return it == getTable().end() ? nullptr : it->second;
+}
+
+std::vector<std::string_view> amp::ptx::getOpcodes() {
+  std::vector<std::string_view> opcodes;
+  for (const auto &[opcode, decode] : getTable())
+    opcodes.push_back(opcode);
+  return opcodes;
 }

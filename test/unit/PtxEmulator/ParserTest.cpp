@@ -2,7 +2,11 @@
 // Messages with their lines; whatever is cut off is no crash.
 //===----------------------------------------------------------------------===//
 
+#include "../../../lib/PtxEmulator/Interpreter/Decoder.h"
 #include "Harness.h"
+#include <algorithm>
+#include <fstream>
+#include <sstream>
 
 using namespace amp::ptx;
 
@@ -81,6 +85,24 @@ TEST(Parser, EveryPrefixIsSafe) {
     if (!Module::parse(text.substr(0, size), memory, error))
       EXPECT_FALSE(error.empty());
   }
+}
+
+/// The page lists the opcodes of the table and no others.
+TEST(Parser, OpcodesAreDocumented) {
+  std::ifstream file(AMP_SOURCE_DIR "/docs/ptx-emulator.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  std::string text = page.str();
+  size_t begin = text.find("## Opcodes"), end = text.find("with the modifiers");
+  ASSERT_NE(end, std::string::npos);
+  std::stringstream words(text.substr(begin + 10, end - begin - 10));
+  std::vector<std::string> listed, known;
+  for (std::string word; words >> word;)
+    listed.push_back(word);
+  for (std::string_view opcode : getOpcodes())
+    known.push_back("`" + std::string(opcode) + "`");
+  std::sort(known.begin(), known.end());
+  EXPECT_EQ(listed, known);
 }
 
 TEST(Parser, KernelsTellWhatTheyNeed) {
