@@ -66,7 +66,8 @@ Value Accumulation::combine(Emitter &e, Value x, Value y) const {
 Value Accumulation::acrossLanes(Emitter &e, Value x) const {
   if (!isa<VectorType>(x.getType()))
     return x;
-  for (int64_t width = lanes / 2; width >= 1; width /= 2) {
+  int64_t size = cast<VectorType>(x.getType()).getDimSize(0);
+  for (int64_t width = size / 2; width >= 1; width /= 2) {
     SmallVector<int64_t> low, high;
     for (int64_t lane = 0; lane < width; ++lane) {
       low.push_back(lane);

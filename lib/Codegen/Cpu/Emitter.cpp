@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace amp::cpu;
@@ -39,12 +40,20 @@ int64_t amp::cpu::getStorageBytes(Type elementType) {
 //===----------------------------------------------------------------------===//
 
 Type Emitter::like(Type element) const {
-  return isVector ? Type(VectorType::get({lanes}, element)) : element;
+  return isVector ? Type(VectorType::get({style.width}, element)) : element;
+}
+
+int64_t Emitter::getVectorAlignment(Type elementType, int64_t elements) const {
+  if (style.bufferAlignment == 0)
+    return 0;
+  return std::gcd(style.bufferAlignment, std::gcd(style.width, elements) *
+                                             getStorageBytes(elementType));
 }
 
 Type Emitter::typeLike(Type element, Value x) const {
-  return isa<VectorType>(x.getType()) ? Type(VectorType::get({lanes}, element))
-                                      : element;
+  return isa<VectorType>(x.getType())
+             ? Type(VectorType::get({style.width}, element))
+             : element;
 }
 
 Value Emitter::broadcast(Value value) {
@@ -123,9 +132,9 @@ Value Emitter::roundBits(Value x) {
 }
 
 Value Emitter::roundTo(Type elementType, Value x) {
-  if (elementType.isBF16())
+  if (elementType.isBF16() && !style.convertsBF16)
     return bitcast(builder.getF32Type(), roundBits(x));
-  if (elementType.isF16())
+  if (elementType.isF16() || elementType.isBF16())
     return convert<arith::ExtFOp>(builder.getF32Type(),
                                   convert<arith::TruncFOp>(elementType, x));
   return x;
@@ -138,25 +147,25 @@ Value Emitter::roundTo(Type elementType, Value x) {
 void Emitter::setMask(int64_t count) {
   mask = Value();
   maskCount = count;
-  if (!isVector || count == lanes)
+  if (!isVector || count == style.width)
     return;
   SmallVector<bool> on;
-  for (int64_t lane = 0; lane < lanes; ++lane)
+  for (int64_t lane = 0; lane < style.width; ++lane)
     on.push_back(lane < count);
-  auto type = VectorType::get({lanes}, builder.getI1Type());
+  auto type = VectorType::get({style.width}, builder.getI1Type());
   mask = arith::ConstantOp::create(builder, DenseElementsAttr::get(type, on));
 }
 
 Value Emitter::allLanes() {
-  auto type = VectorType::get({lanes}, builder.getI1Type());
+  auto type = VectorType::get({style.width}, builder.getI1Type());
   return arith::ConstantOp::create(builder, DenseElementsAttr::get(type, true));
 }
 
 Value Emitter::iota(int64_t stride) {
   SmallVector<int64_t> values;
-  for (int64_t lane = 0; lane < lanes; ++lane)
+  for (int64_t lane = 0; lane < style.width; ++lane)
     values.push_back(lane * stride);
-  auto type = VectorType::get({lanes}, builder.getI64Type());
+  auto type = VectorType::get({style.width}, builder.getI64Type());
   return arith::ConstantOp::create(
       builder, DenseElementsAttr::get(type, ArrayRef<int64_t>(values)));
 }
@@ -200,7 +209,8 @@ Value Emitter::loadScalar(Value pointer, Value address, Type elementType) {
   return fromStorage(value, elementType);
 }
 
-Value Emitter::load(Value pointer, Value address, Type elementType) {
+Value Emitter::load(Value pointer, Value address, Type elementType,
+                    int64_t vectorAlignment) {
   if (!isVector)
     return loadScalar(pointer, address, elementType);
   if (isOneLane()) {
@@ -214,7 +224,8 @@ Value Emitter::load(Value pointer, Value address, Type elementType) {
   Value where = addressOf(pointer, address, storage);
   if (!mask)
     return fromStorage(
-        LLVM::LoadOp::create(builder, like(storage), where, alignment),
+        LLVM::LoadOp::create(builder, like(storage), where,
+                             vectorAlignment ? vectorAlignment : alignment),
         elementType);
   Value zero =
       arith::ConstantOp::create(builder, builder.getZeroAttr(like(storage)));
@@ -233,7 +244,7 @@ Value Emitter::gatherAt(Value pointer, Value addresses, Type elementType) {
   if (!isa<VectorType>(addresses.getType()))
     return loadScalar(pointer, addresses, elementType);
   Type storage = getStorageType(elementType);
-  Type pointers = VectorType::get({lanes}, pointer.getType());
+  Type pointers = VectorType::get({style.width}, pointer.getType());
   Value where = LLVM::GEPOp::create(builder, pointers, storage, pointer,
                                     ArrayRef<LLVM::GEPArg>{addresses});
   Value zero =
@@ -244,8 +255,8 @@ Value Emitter::gatherAt(Value pointer, Value addresses, Type elementType) {
   return fromStorage(value, elementType);
 }
 
-void Emitter::store(Value value, Value pointer, Value address,
-                    Type elementType) {
+void Emitter::store(Value value, Value pointer, Value address, Type elementType,
+                    int64_t vectorAlignment) {
   if (isOneLane() && isa<VectorType>(value.getType()))
     value = vector::ExtractOp::create(builder, value, int64_t(0));
   if (!isOneLane())
@@ -258,5 +269,7 @@ void Emitter::store(Value value, Value pointer, Value address,
     LLVM::MaskedStoreOp::create(builder, value, where, mask,
                                 builder.getI32IntegerAttr(alignment));
   else
-    LLVM::StoreOp::create(builder, value, where, alignment);
+    LLVM::StoreOp::create(builder, value, where,
+                          isVector && vectorAlignment ? vectorAlignment
+                                                      : alignment);
 }

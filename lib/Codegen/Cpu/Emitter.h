@@ -24,15 +24,32 @@ mlir::Type getComputeType(mlir::Type elementType);
 mlir::Type getStorageType(mlir::Type elementType);
 int64_t getStorageBytes(mlir::Type elementType);
 
+/// What code for another machine than a CPU asks of an emitter.
+struct EmitterStyle {
+  /// Elements of a vector.
+  int64_t width = lanes;
+  /// Bytes that buffers are aligned to; vectors begin at multiples of the width
+  /// in them. 0: vectors are aligned like an element.
+  int64_t bufferAlignment = 0;
+  /// The machine rounds to bf16; a NaN may become another one.
+  bool convertsBF16 = false;
+};
+
 /// Prints operations on single values or on vectors of `lanes` values. Where
 /// one operand is a vector, single values among the others are broadcast.
 class Emitter {
 public:
-  Emitter(mlir::ImplicitLocOpBuilder &builder, bool isVector)
-      : builder(builder), isVector(isVector) {}
+  Emitter(mlir::ImplicitLocOpBuilder &builder, bool isVector,
+          const EmitterStyle &style = {})
+      : builder(builder), isVector(isVector), style(style) {}
 
   mlir::ImplicitLocOpBuilder &b() { return builder; }
   bool vector() const { return isVector; }
+  /// Elements of a vector.
+  int64_t getWidth() const { return style.width; }
+  /// Bytes that a vector of elements is aligned to, `elements` being a number
+  /// that its address is a multiple of; 0: no more than an element.
+  int64_t getVectorAlignment(mlir::Type elementType, int64_t elements) const;
   /// `element`, or the vector of it.
   mlir::Type like(mlir::Type element) const;
   mlir::Value broadcast(mlir::Value value);
@@ -118,9 +135,10 @@ public:
 
   // Memory. `address` counts elements.
   /// Elements of `elementType` at `address`, in compute type: consecutive lanes
-  /// for a vector, except those that the mask leaves out.
+  /// for a vector, except those that the mask leaves out. A vector without mask
+  /// is aligned to `alignment` bytes, or like an element if that is 0.
   mlir::Value load(mlir::Value pointer, mlir::Value address,
-                   mlir::Type elementType);
+                   mlir::Type elementType, int64_t alignment = 0);
   /// The single element at `address`, whatever the width.
   mlir::Value loadScalar(mlir::Value pointer, mlir::Value address,
                          mlir::Type elementType);
@@ -131,7 +149,7 @@ public:
   mlir::Value gather(mlir::Value pointer, mlir::Value address, int64_t stride,
                      mlir::Type elementType);
   void store(mlir::Value value, mlir::Value pointer, mlir::Value address,
-             mlir::Type elementType);
+             mlir::Type elementType, int64_t alignment = 0);
   /// `x`, single, for the first lane, the next numbers for those after it.
   mlir::Value countUp(mlir::Value x) { return isVector ? addi(x, iota(1)) : x; }
   /// 0, stride, 2 * stride, ... as i64 lanes (vector only).
@@ -158,7 +176,8 @@ private:
 
   mlir::ImplicitLocOpBuilder &builder;
   bool isVector;
-  int64_t maskCount = lanes;
+  EmitterStyle style;
+  int64_t maskCount = 0;
 };
 
 // Functions of f32 and f64 values (MathFunctions.cpp). Errors in units in the

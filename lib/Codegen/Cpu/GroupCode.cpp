@@ -7,6 +7,7 @@
 #include "GroupCode.h"
 #include "amp/Dialect/Onnx/IR/OnnxDialect.h"
 #include "llvm/Support/raw_ostream.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace amp;
@@ -62,6 +63,19 @@ unsigned GroupCode::addUse(Operation *op, Value value) {
       return index;
   uses.push_back(use);
   return uses.size() - 1;
+}
+
+int64_t GroupCode::getWidestBytes() const {
+  int64_t bytes = 0;
+  for (const Use &use : uses)
+    if (use.access.strides.back() == 1)
+      bytes = std::max(bytes, getStorageBytes(use.elementType));
+  return bytes ? bytes : 4;
+}
+
+int64_t GroupCode::countSequences() const {
+  return llvm::count_if(
+      uses, [](const Use &use) { return use.access.strides.back() != 0; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -144,14 +158,23 @@ static Value getAddress(Emitter &e, const plan::Access &access,
   return emitAddress(e, point, access.strides, access.offset);
 }
 
+/// Bytes that vectors of `use` are aligned to, for an emitter that asks.
+int64_t GroupCode::getAlignment(Emitter &e, const Use &use) {
+  int64_t common = use.access.offset;
+  for (int64_t stride : ArrayRef(use.access.strides).drop_back())
+    common = std::gcd(common, stride);
+  return e.getVectorAlignment(use.elementType, common);
+}
+
 Value GroupCode::load(Emitter &e, const Use &use, ArrayRef<Value> point) {
   Value buffer = buffers[use.buffer],
         address = getAddress(e, use.access, point);
   int64_t stride = use.access.strides.empty() ? 0 : use.access.strides.back();
   if (!e.vector() || stride == 0)
     return e.loadScalar(buffer, address, use.elementType);
-  return stride == 1 ? e.load(buffer, address, use.elementType)
-                     : e.gather(buffer, address, stride, use.elementType);
+  return stride == 1
+             ? e.load(buffer, address, use.elementType, getAlignment(e, use))
+             : e.gather(buffer, address, stride, use.elementType);
 }
 
 /// A splat's element in compute type.
@@ -196,7 +219,7 @@ void GroupCode::storeOutput(Emitter &e, Value output, Value value,
                             ArrayRef<Value> point) {
   const Use &use = uses[useOf.find({output.getDefiningOp(), output})->second];
   e.store(value, buffers[use.buffer], getAddress(e, use.access, point),
-          use.elementType);
+          use.elementType, getAlignment(e, use));
 }
 
 Value GroupCode::loadOutput(Emitter &e, Value output, ArrayRef<Value> point) {

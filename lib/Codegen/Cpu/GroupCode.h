@@ -45,6 +45,11 @@ public:
   int64_t getOuterCount() const {
     return plan::getNumElements(getSizes().drop_back());
   }
+  /// Bytes of the largest element that lies beside its neighbour along the
+  /// innermost loop; of an i32 if there is none.
+  int64_t getWidestBytes() const;
+  /// Different operands that are read or written along the innermost loop.
+  int64_t countSequences() const;
   /// All that the code depends on, as text.
   std::string getKey(llvm::StringRef printer) const;
   /// A readable name of the kernel.
@@ -86,6 +91,7 @@ private:
 
   void addOperand(mlir::Operation *op, mlir::Value operand);
   unsigned addUse(mlir::Operation *op, mlir::Value value);
+  static int64_t getAlignment(Emitter &e, const Use &use);
   mlir::Value load(Emitter &e, const Use &use,
                    llvm::ArrayRef<mlir::Value> point);
 

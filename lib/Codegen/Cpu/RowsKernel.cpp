@@ -7,9 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GroupCode.h"
-#include "amp/Dialect/Onnx/IR/OnnxDialect.h"
-#include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "RowStages.h"
 
 using namespace mlir;
 using namespace amp;
@@ -17,26 +15,16 @@ using namespace amp::cpu;
 
 namespace {
 
-/// Work of computing a value again, in additions, above which it is kept.
-constexpr int64_t recomputeCost = 8;
 /// Bytes of a row buffer; longer rows compute everything again.
 constexpr int64_t maxBufferBytes = 64 * 1024;
 /// Elements that one piece of work should have at least.
 constexpr int64_t pieceElements = 4096;
 
-struct Stage {
-  /// Members to compute for each column, in order.
-  SmallVector<Operation *> ops;
-  SmallVector<Operation *> reductions;
-  /// Members whose value is stored: outputs, and what later stages load.
-  SmallVector<Operation *> stores;
-  /// Members that are read from where an earlier stage stored them.
-  SmallVector<Operation *> reloads;
-};
-
 class RowsPrinter {
 public:
-  RowsPrinter(GroupCode &code, const plan::Group &group);
+  RowsPrinter(GroupCode &code, const plan::Group &group)
+      : code(code), group(group),
+        stages(group, code.getInnerSize(), maxBufferBytes) {}
 
   void print(ImplicitLocOpBuilder &b, Value lo, Value hi);
   int64_t getGrain() const {
@@ -45,18 +33,9 @@ public:
   }
 
 private:
-  bool isReduction(Operation *op) const {
-    return plan::getReduction(op).has_value();
-  }
-  bool isOutput(Operation *op) const {
-    return llvm::is_contained(group.outputs, op->getResult(0));
-  }
-  void findStages();
-  void fillStage(unsigned index);
-  bool isKept(Operation *op) const;
   void allocateBuffers(Emitter &e);
   void printRow(Emitter &vector, Emitter &scalar, ArrayRef<Value> outer);
-  SmallVector<Value> printColumn(Emitter &e, const Stage &stage,
+  SmallVector<Value> printColumn(Emitter &e, const RowStage &stage,
                                  ArrayRef<Value> outer, Value j,
                                  const PointValues &row);
   void printRowValues(Emitter &e, unsigned ready, ArrayRef<Value> outer,
@@ -64,113 +43,15 @@ private:
 
   GroupCode &code;
   const plan::Group &group;
-  /// Members with one value a row.
-  llvm::SmallPtrSet<Operation *, 16> rowLevel;
-  /// The stage a member is computed in; for one with a value a row: the stage
-  /// it is ready for.
-  DenseMap<Operation *, unsigned> stageOf;
-  DenseMap<Operation *, int64_t> costOf;
-  SmallVector<Stage> stages;
-  llvm::SmallSetVector<Operation *, 8> kept;
+  RowStages stages;
   DenseMap<Operation *, Value> buffers;
 };
 
 } // namespace
 
-/// Work of one operation, in additions.
-static int64_t getCost(Operation *op) {
-  return llvm::StringSwitch<int64_t>(onnx::getOpType(op))
-      .Cases({"Exp", "Log", "Sigmoid", "Tanh", "Erf", "Sin", "Cos"}, 20)
-      .Case("Pow", 40)
-      .Cases({"Div", "Sqrt", "Reciprocal", "Mod"}, 5)
-      .Default(1);
-}
-
-RowsPrinter::RowsPrinter(GroupCode &code, const plan::Group &group)
-    : code(code), group(group) {
-  int64_t outerDims = group.space.size() - group.numInner;
-  for (Operation *op : group.ops) {
-    ArrayRef<int> dims = group.dims.find(op)->second;
-    bool isFull = !isReduction(op) &&
-                  (group.numInner == 0 || llvm::any_of(dims, [&](int dim) {
-                     return dim >= outerDims;
-                   }));
-    if (!isFull)
-      rowLevel.insert(op);
-  }
-  findStages();
-}
-
-void RowsPrinter::findStages() {
-  unsigned numStages = 1;
-  for (Operation *op : group.ops) {
-    unsigned stage = 0;
-    int64_t cost = getCost(op);
-    for (Value operand : plan::getDataOperands(op))
-      if (Operation *producer = group.getProducer(operand)) {
-        stage = std::max(stage, stageOf[producer]);
-        cost += rowLevel.contains(producer) ? 0 : costOf[producer];
-      }
-    costOf[op] = cost;
-    bool isFull = !rowLevel.contains(op);
-    stageOf[op] = isReduction(op) ? stage + 1 : stage;
-    if (isFull || isReduction(op))
-      numStages = std::max(numStages, stage + 1);
-  }
-  stages.resize(numStages);
-  for (Operation *op : group.ops) {
-    if (isReduction(op))
-      stages[stageOf[op] - 1].reductions.push_back(op);
-    else if (!rowLevel.contains(op) && isOutput(op))
-      stages[stageOf[op]].stores.push_back(op);
-  }
-  for (unsigned index = numStages; index-- > 0;)
-    fillStage(index);
-}
-
-/// Whether a later stage reads what an earlier one stored.
-bool RowsPrinter::isKept(Operation *op) const {
-  Type element = getElementTypeOrSelf(op->getResult(0).getType());
-  int64_t bytes =
-      code.getInnerSize() * getStorageBytes(getComputeType(element));
-  return costOf.lookup(op) > recomputeCost && bytes <= maxBufferBytes;
-}
-
-/// What the stage must compute for its reductions and stores. What it wants of
-/// an earlier stage's dear values becomes a store of that stage.
-void RowsPrinter::fillStage(unsigned index) {
-  Stage &stage = stages[index];
-  llvm::SmallPtrSet<Operation *, 16> needed(stage.stores.begin(),
-                                            stage.stores.end());
-  auto need = [&](Operation *op) {
-    for (Value operand : plan::getDataOperands(op))
-      if (Operation *producer = group.getProducer(operand))
-        if (!rowLevel.contains(producer))
-          needed.insert(producer);
-  };
-  for (Operation *op : stage.reductions)
-    need(op);
-  for (Operation *op : llvm::reverse(group.ops)) {
-    if (!needed.contains(op))
-      continue;
-    unsigned own = stageOf[op];
-    if (own == index || !isKept(op)) {
-      need(op);
-      stage.ops.push_back(op);
-      continue;
-    }
-    stage.reloads.push_back(op);
-    if (!isOutput(op))
-      kept.insert(op);
-    if (!llvm::is_contained(stages[own].stores, op))
-      stages[own].stores.push_back(op);
-  }
-  std::reverse(stage.ops.begin(), stage.ops.end());
-}
-
 void RowsPrinter::allocateBuffers(Emitter &e) {
   Type pointer = LLVM::LLVMPointerType::get(e.b().getContext());
-  for (Operation *op : kept) {
+  for (Operation *op : stages.getKept()) {
     Type element =
         getComputeType(getElementTypeOrSelf(op->getResult(0).getType()));
     buffers[op] = LLVM::AllocaOp::create(
@@ -181,7 +62,7 @@ void RowsPrinter::allocateBuffers(Emitter &e) {
   }
 }
 
-SmallVector<Value> RowsPrinter::printColumn(Emitter &e, const Stage &stage,
+SmallVector<Value> RowsPrinter::printColumn(Emitter &e, const RowStage &stage,
                                             ArrayRef<Value> outer, Value j,
                                             const PointValues &row) {
   SmallVector<Value> point(outer);
@@ -204,7 +85,7 @@ SmallVector<Value> RowsPrinter::printColumn(Emitter &e, const Stage &stage,
     Value value = values.members.lookup(op->getResult(0));
     if (buffers.count(op))
       e.store(value, buffers[op], j, typeOf(op));
-    if (isOutput(op))
+    if (stages.isOutput(op))
       code.storeOutput(e, op->getResult(0), value, point);
   }
   return reduced;
@@ -216,11 +97,11 @@ void RowsPrinter::printRowValues(Emitter &e, unsigned ready,
   SmallVector<Value> point(outer);
   point.push_back(e.i64(0));
   for (Operation *op : group.ops) {
-    if (!rowLevel.contains(op) || stageOf[op] != ready)
+    if (!stages.isRowLevel(op) || stages.getStage(op) != ready)
       continue;
-    if (!isReduction(op))
+    if (!plan::getReduction(op))
       code.emitOp(e, op, point, row);
-    if (isOutput(op))
+    if (stages.isOutput(op))
       code.storeOutput(e, op->getResult(0),
                        row.members.lookup(op->getResult(0)), point);
   }
@@ -230,7 +111,7 @@ void RowsPrinter::printRow(Emitter &vector, Emitter &scalar,
                            ArrayRef<Value> outer) {
   PointValues row;
   printRowValues(scalar, 0, outer, row);
-  for (auto [index, stage] : llvm::enumerate(stages)) {
+  for (auto [index, stage] : llvm::enumerate(stages.getStages())) {
     SmallVector<Accumulation> reductions(stage.reductions.begin(),
                                          stage.reductions.end());
     ColumnReducer reducer(vector, code.getInnerSize(), reductions);
