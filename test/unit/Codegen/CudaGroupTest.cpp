@@ -157,7 +157,7 @@ std::string getSoftmax(int64_t rows, int64_t columns, const std::string &type) {
 /// Rows of a warp, of a block, and rows that do not fit registers.
 TEST(CudaGroups, Softmax) {
   for (int64_t columns : {1, 10, 64, 250, 1024, 1536, 3001, 20000}) {
-    const int64_t rows = columns > 4000 ? 2 : 6;
+    const int64_t rows = columns > 4000 ? 4 : 6;
     Numbers x = random(rows * columns, 1, "bf16");
     x[0] = columns > 1 ? infinity : 0; // a row of NaN
     x[(rows - 1) * columns] = nan;

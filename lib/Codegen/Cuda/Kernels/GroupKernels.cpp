@@ -86,12 +86,12 @@ Value amp::cuda::combineThreads(KernelBuilder &b, cpu::Emitter &e,
   int64_t bytes = std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
   Value warp = b.div(b.thread(), warpSize);
   b.onlyIf(b.equals(b.lane(), 0),
-           [&] { b.store(value, b.at(cells, b.mul(warp, cellBytes)), bytes); });
+           [&] { b.store(value, b.at(cells, b.mul(warp, bytes)), bytes); });
   b.barrier();
   value = b.load(cells, type, bytes);
   for (int64_t w = 1; w < warps; ++w)
     value = reduction.combine(e, value,
-                              b.load(b.at(cells, w * cellBytes), type, bytes));
+                              b.load(b.at(cells, w * bytes), type, bytes));
   return value;
 }
 

@@ -61,7 +61,11 @@ private:
                       cpu::PointValues &values, Value column, Value exists);
   void printRowValues(KernelBuilder &b, unsigned ready);
   void storeRowOutputs(KernelBuilder &b);
-  Value getKeptCell(KernelBuilder &b, Operation *op, Value column);
+  int64_t getPieceBytes(Operation *op) const;
+  Value getKeptCell(KernelBuilder &b, Operation *op, Value column,
+                    int64_t piece);
+  Value loadKept(KernelBuilder &b, Operation *op, Value column);
+  void storeKept(KernelBuilder &b, Operation *op, Value column, Value value);
 
   cpu::GroupCode &code;
   const plan::Group &group;
@@ -120,8 +124,11 @@ int64_t RowsPrinter::keptBytes() const {
   return bytes;
 }
 
-/// Where shared memory holds what `op` gave for `column` (i64).
-Value RowsPrinter::getKeptCell(KernelBuilder &b, Operation *op, Value column) {
+/// Where shared memory holds piece `piece` of what `op` gave for the vector at
+/// `column` (i64). Pieces of a chunk lie beside those of the neighbours, so
+/// that no bank is met twice.
+Value RowsPrinter::getKeptCell(KernelBuilder &b, Operation *op, Value column,
+                               int64_t piece) {
   int64_t offset = cellsBytes();
   for (Operation *other : stages->getKept()) {
     if (other == op)
@@ -130,8 +137,44 @@ Value RowsPrinter::getKeptCell(KernelBuilder &b, Operation *op, Value column) {
         llvm::alignTo(n * cpu::getStorageBytes(typeOf(other)), chunkBytes);
   }
   Value index = arith::TruncIOp::create(b, b.getI32Type(), column);
-  Value bytes = b.mul(index, cpu::getStorageBytes(typeOf(op)));
-  return b.at(shared, b.add(bytes, offset));
+  int64_t bytes = getPieceBytes(op);
+  Value where = b.mul(b.div(index, width), bytes);
+  return b.at(shared, b.add(where, offset + piece * vectors * bytes));
+}
+
+int64_t RowsPrinter::getPieceBytes(Operation *op) const {
+  return std::min(width * cpu::getStorageBytes(typeOf(op)), chunkBytes);
+}
+
+Value RowsPrinter::loadKept(KernelBuilder &b, Operation *op, Value column) {
+  int64_t size = getPieceBytes(op) / cpu::getStorageBytes(typeOf(op));
+  auto load = [&](int64_t piece) {
+    cpu::Emitter e = makeEmitter(b, size);
+    return e.load(getKeptCell(b, op, column, piece), e.i64(0), typeOf(op),
+                  getPieceBytes(op));
+  };
+  Value whole = load(0);
+  for (int64_t piece = 1; piece < width / size; ++piece)
+    whole = vector::ShuffleOp::create(
+        b, whole, load(piece),
+        llvm::to_vector(llvm::seq<int64_t>((piece + 1) * size)));
+  return whole;
+}
+
+void RowsPrinter::storeKept(KernelBuilder &b, Operation *op, Value column,
+                            Value value) {
+  int64_t size = getPieceBytes(op) / cpu::getStorageBytes(typeOf(op));
+  value = vector->broadcast(value);
+  for (int64_t piece = 0; piece < width / size; ++piece) {
+    cpu::Emitter e = makeEmitter(b, size);
+    Value part = value;
+    if (size < width)
+      part = vector::ShuffleOp::create(
+          b, value, value,
+          llvm::to_vector(llvm::seq(piece * size, (piece + 1) * size)));
+    e.store(part, getKeptCell(b, op, column, piece), e.i64(0), typeOf(op),
+            getPieceBytes(op));
+  }
 }
 
 /// The operands of the stage's reductions at `column`; stores where `exists`.
@@ -147,14 +190,10 @@ RowsPrinter::Values RowsPrinter::printColumns(KernelBuilder &b,
   auto isInShared = [&](Operation *op) {
     return !inRegisters && llvm::is_contained(stages->getKept(), op);
   };
-  auto alignment = [&](Operation *op) {
-    return e.getVectorAlignment(typeOf(op), 0);
-  };
   if (!inRegisters)
     for (Operation *op : stage.reloads)
       values.members[op->getResult(0)] =
-          isInShared(op) ? e.load(getKeptCell(b, op, column), e.i64(0),
-                                  typeOf(op), alignment(op))
+          isInShared(op) ? loadKept(b, op, column)
                          : code.loadOutput(e, op->getResult(0), point);
   for (Operation *op : stage.ops)
     if (!values.members.count(op->getResult(0)))
@@ -167,8 +206,7 @@ RowsPrinter::Values RowsPrinter::printColumns(KernelBuilder &b,
     for (Operation *op : stage.stores) {
       Value value = values.members.lookup(op->getResult(0));
       if (isInShared(op))
-        e.store(value, getKeptCell(b, op, column), e.i64(0), typeOf(op),
-                alignment(op));
+        storeKept(b, op, column, value);
       if (stages->isOutput(op))
         code.storeOutput(e, op->getResult(0), value, point);
     }
