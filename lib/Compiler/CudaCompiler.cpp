@@ -8,6 +8,7 @@
 #include "amp/Codegen/Cuda/Backend/PtxCompiler.h"
 #include "amp/Codegen/Cuda/Backend/Ptxas.h"
 #include "amp/Codegen/Cuda/Codegen.h"
+#include "amp/Codegen/Cuda/Kernels.h"
 #include "llvm/Support/ThreadPool.h"
 #include <mutex>
 
@@ -21,7 +22,9 @@ public:
   CudaCompiler(const CompileOptions &options, std::vector<std::string> chips,
                std::optional<cuda::Ptxas> ptxas, MLIRContext &context)
       : TargetCompiler(options), chips(std::move(chips)),
-        ptxas(std::move(ptxas)), kernels(context) {}
+        ptxas(std::move(ptxas)), kernels(context) {
+    cuda::registerCudaKernels(registry);
+  }
 
   int64_t getInlineConstantBytes() const override { return -1; }
   FailureOr<plan::CompiledEntry> addEntry(func::FuncOp function,

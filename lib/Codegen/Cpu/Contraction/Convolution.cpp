@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Convolution.h"
+#include "ConvOps.h"
 #include "ConvProduct.h"
 #include "Pack.h"
 #include "Planes.h"
@@ -327,23 +328,10 @@ static KernelCalls emitWeightGradient(const ConvShape &shape, Type source,
   return calls;
 }
 
-static ArrayRef<int64_t>
-orEmpty(const std::optional<ArrayRef<int64_t>> &numbers) {
-  return numbers.value_or(ArrayRef<int64_t>());
-}
-
 static FailureOr<KernelCalls> emitConv(onnx::ConvOp op, const CpuTarget &target,
                                        KernelModule &kernels) {
-  RankedTensorType x = getType(op.getX()), w = getType(op.getW()),
-                   y = getType(op.getY());
-  ConvShape shape =
-      ConvShape::get(x, w, y, op.getGroup(), orEmpty(op.getStrides()),
-                     orEmpty(op.getDilations()), orEmpty(op.getPads()));
-  StringRef autoPad = op.getAutoPad();
-  if (autoPad == "VALID")
-    shape.pads = {0, 0, 0};
-  if (autoPad.starts_with("SAME"))
-    shape.padEvenly(/*moreAtStart=*/autoPad == "SAME_LOWER");
+  RankedTensorType x = getType(op.getX()), y = getType(op.getY());
+  ConvShape shape = getConvShape(op);
   if (y.getNumElements() == 0)
     return KernelCalls();
   std::optional<KernelOperand> bias;
@@ -354,21 +342,11 @@ static FailureOr<KernelCalls> emitConv(onnx::ConvOp op, const CpuTarget &target,
                      kernels);
 }
 
-/// ConvTranspose's own input is y of the convolution that it transposes.
 static FailureOr<KernelCalls> emitConvTranspose(onnx::ConvTransposeOp op,
                                                 const CpuTarget &target,
                                                 KernelModule &kernels) {
-  RankedTensorType y = getType(op.getX()), w = getType(op.getW()),
-                   x = getType(op.getY());
-  ConvShape shape =
-      ConvShape::get(x, w, y, op.getGroup(), orEmpty(op.getStrides()),
-                     orEmpty(op.getDilations()), orEmpty(op.getPads()));
-  ArrayRef<int64_t> extra = orEmpty(op.getOutputPadding());
-  StringRef autoPad = op.getAutoPad();
-  if (autoPad == "VALID")
-    shape.pads = {0, 0, 0};
-  if (autoPad.starts_with("SAME") || op.getOutputShape())
-    shape.padEvenly(/*moreAtStart=*/autoPad != "SAME_UPPER", extra);
+  RankedTensorType y = getType(op.getX()), x = getType(op.getY());
+  ConvShape shape = getConvShape(op);
   if (x.getNumElements() == 0)
     return KernelCalls();
   std::optional<KernelOperand> bias;
@@ -382,10 +360,8 @@ static FailureOr<KernelCalls> emitConvTranspose(onnx::ConvTransposeOp op,
 static FailureOr<KernelCalls> emitInputGradient(train::ConvInputGradientOp op,
                                                 const CpuTarget &target,
                                                 KernelModule &kernels) {
-  RankedTensorType x = getType(op.getResult()), w = getType(op.getWeight()),
-                   y = getType(op.getGradient());
-  ConvShape shape = ConvShape::get(x, w, y, op.getGroup(), op.getStrides(),
-                                   op.getDilations(), op.getPads());
+  RankedTensorType x = getType(op.getResult()), y = getType(op.getGradient());
+  ConvShape shape = getConvShape(op);
   if (x.getNumElements() == 0)
     return KernelCalls();
   return emitTransposed(shape, y.getElementType(), x.getElementType(),
@@ -396,10 +372,8 @@ static FailureOr<KernelCalls> emitInputGradient(train::ConvInputGradientOp op,
 static FailureOr<KernelCalls> emitWeights(train::ConvWeightGradientOp op,
                                           const CpuTarget &target,
                                           KernelModule &kernels) {
-  RankedTensorType x = getType(op.getX()), w = getType(op.getResult()),
-                   y = getType(op.getGradient());
-  ConvShape shape = ConvShape::get(x, w, y, op.getGroup(), op.getStrides(),
-                                   op.getDilations(), op.getPads());
+  RankedTensorType x = getType(op.getX()), w = getType(op.getResult());
+  ConvShape shape = getConvShape(op);
   if (w.getNumElements() == 0)
     return KernelCalls();
   return emitWeightGradient(shape, x.getElementType(), w.getElementType(),

@@ -45,6 +45,10 @@ Value KernelBuilder::mul(Value a, int64_t b) {
   return b == 1 ? a : arith::MulIOp::create(*this, a, i32(b), noWrap);
 }
 
+Value KernelBuilder::wrappingMul(Value a, int64_t b) {
+  return b == 1 ? a : arith::MulIOp::create(*this, a, i32(b));
+}
+
 Value KernelBuilder::div(Value a, int64_t b) {
   return b == 1 ? a : arith::DivUIOp::create(*this, a, i32(b));
 }

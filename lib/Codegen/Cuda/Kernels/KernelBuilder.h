@@ -54,6 +54,8 @@ public:
   Value shift(Value a, Value b);
   Value shift(Value a, int64_t b) { return b ? shift(a, i32(b)) : a; }
   Value mul(Value a, int64_t b);
+  /// a * b, where the product counts only if it did not wrap.
+  Value wrappingMul(Value a, int64_t b);
   Value div(Value a, int64_t b);
   Value rem(Value a, int64_t b);
   /// a - b, that may be negative.

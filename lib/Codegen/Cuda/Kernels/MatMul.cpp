@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatMul.h"
+#include "Convolution.h"
 #include "GroupKernels.h"
 #include "amp/Codegen/Cuda/Kernels.h"
 
@@ -104,6 +105,7 @@ void amp::cuda::registerCudaKernels(KernelRegistry &registry) {
                [](Operation *op, KernelModule &kernels) {
                  return emitMatMul(cast<train::MatMulOp>(op), kernels);
                });
+  addConvolutionKernels(registry);
   registry.setGroupEmitter(
       [](const plan::Group &group, KernelModule &kernels,
          StorageOf storageOf) -> FailureOr<KernelLaunches> {

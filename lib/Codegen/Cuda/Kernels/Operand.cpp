@@ -13,9 +13,8 @@ using namespace mlir;
 using namespace amp::cuda;
 
 int64_t Operand::getAlignment(int64_t elementBytes) const {
-  if (!isDense())
-    return elementBytes;
-  int64_t common = std::gcd(chunkBytes, rowLength() * elementBytes);
+  int64_t run = isDense() ? rowLength() : map->getRun();
+  int64_t common = std::gcd(chunkBytes, run * elementBytes);
   for (int64_t stride : batchStrides)
     common = std::gcd(common, stride * elementBytes);
   return common;

@@ -33,6 +33,9 @@ public:
   virtual Part atX(KernelBuilder &b, mlir::Value x) const = 0;
   virtual Part atK(KernelBuilder &b, mlir::Value k) const = 0;
   virtual Place join(KernelBuilder &b, const Part &x, const Part &k) const = 0;
+  /// Elements that are neighbours, aligned, and exist together, along the
+  /// dimension that the operand calls contiguous.
+  virtual int64_t getRun() const { return 1; }
   /// All that the code depends on.
   virtual std::string getKey() const = 0;
 };
@@ -51,7 +54,7 @@ struct Operand {
   /// Elements from a row of memory to the next (dense).
   int64_t rowLength() const { return depthFirst ? extent : depth; }
   /// The most bytes, up to a chunk, at which every row and batch of elements of
-  /// `elementBytes` is aligned; that of an element if it is not dense.
+  /// `elementBytes` is aligned.
   int64_t getAlignment(int64_t elementBytes) const;
   std::string getKey() const;
 };
