@@ -162,7 +162,7 @@ def bounds(**changes):
     (lambda m: m["tensors"][1].update(indices=[bounds(end=[9])]), "tensors[1].indices[0].end[0]: expected an integer from 0"),
     (lambda m: m["tensors"][1].update(indices=[bounds(begin=[5], end=[4])]), "tensors[1].indices[0].end[0]: expected an integer from 5"),
     (lambda m: m["tensors"][1].update(indices=[bounds(begin=[0, 0])]), "tensors[1].indices[0].begin: expected a number for each dimension"),
-    (lambda m: m["tensors"][1].update(indices=[{"low": 0}]), "tensors[1].indices[0].node: is missing"),
+    (lambda m: m["tensors"][1].update(indices=[{"low": 0}]), "tensors[1].indices[0]: key 'node' is missing"),
     (lambda m: m.update(accumulate=0), "accumulate: expected an integer from 1")])
 def test_manifest_wrong(tmp_path, code, change, complaint):
     form = manifest()
