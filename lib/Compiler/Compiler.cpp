@@ -31,7 +31,7 @@ namespace {
 class Compilation {
 public:
   Compilation(const CompileOptions &options, MLIRContext &context)
-      : options(options), context(context), reader(context) {}
+      : options(options), context(context), reader(context), report(options) {}
 
   /// Without a model, the one that the options name is read.
   LogicalResult run(OwningOpRef<ModuleOp> model = {});
@@ -137,6 +137,8 @@ LogicalResult Compilation::makeGraphs(OwningOpRef<ModuleOp> model) {
   if (failed(finish("graph")) || failed(built))
     return failure();
   graphs = std::move(*built);
+  for (const OwningOpRef<ModuleOp> &graph : graphs)
+    report.addAutocast(*graph);
   return options.graphFile.empty() ? success() : writeGraphs();
 }
 

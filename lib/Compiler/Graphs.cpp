@@ -104,7 +104,8 @@ FailureOr<Graphs> buildTraining(OwningOpRef<ModuleOp> model,
   Graphs graphs;
   OwningOpRef<ModuleOp> step(model->clone());
   auto fill = [&](OpPassManager &pm) {
-    buildTrainingStepPipeline(pm, config, options.bind);
+    buildTrainingStepPipeline(pm, config, options.bind,
+                              !options.reportFile.empty());
     return success();
   };
   if (failed(run(*step, fill)) ||
@@ -202,13 +203,15 @@ void liftWeights(func::FuncOp function) {
 }
 
 FailureOr<Graphs> buildInference(OwningOpRef<ModuleOp> model,
-                                 StringRef autocast) {
+                                 const CompileOptions &compileOptions) {
   auto fill = [&](OpPassManager &pm) {
-    if (autocast.empty())
+    if (compileOptions.autocast.empty())
       return success();
     AutocastPipelineOptions options;
-    if (failed(options.parseFromString(autocast)))
+    if (failed(options.parseFromString(compileOptions.autocast)))
       return failure();
+    if (!compileOptions.reportFile.empty())
+      options.attachReport = true;
     buildAutocastPipeline(pm, options);
     return success();
   };
@@ -236,7 +239,7 @@ amp::buildGraphs(OwningOpRef<ModuleOp> model, const CompileOptions &options,
   if (failed(bindDims(*model, options.bind)))
     return failure();
   if (options.inference)
-    return buildInference(std::move(model), options.autocast);
+    return buildInference(std::move(model), options);
   if (failed(lower(*model)))
     return failure();
   Graphs graphs;

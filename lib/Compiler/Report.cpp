@@ -5,16 +5,41 @@
 //===----------------------------------------------------------------------===//
 
 #include "Report.h"
+#include "amp/Dialect/Amp/IR/AmpDialect.h"
+#include "amp/Support/ReportPage.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 
 using namespace amp;
 namespace json = llvm::json;
+
+/// In the order they end.
+static constexpr llvm::StringLiteral cpuPhases[] = {"read", "graph", "kernels",
+                                                    "code", "link",  "write"};
+static constexpr llvm::StringLiteral cudaPhases[] = {"read", "graph", "kernels",
+                                                     "ptx",  "ptxas", "write"};
+
+CompileReport::CompileReport(const CompileOptions &options) {
+  if (options.showProgress)
+    progress.emplace(llvm::StringRef(options.target).starts_with("cuda")
+                         ? llvm::ArrayRef(cudaPhases)
+                         : llvm::ArrayRef(cpuPhases));
+}
 
 void CompileReport::finish(llvm::StringRef phase) {
   Clock::time_point now = Clock::now();
   phases.emplace_back(phase.str(),
                       std::chrono::duration<double>(now - last).count());
   last = now;
+  if (progress)
+    progress->finish(phase);
+}
+
+void CompileReport::addAutocast(mlir::ModuleOp graph) {
+  auto text =
+      graph->getAttrOfType<mlir::StringAttr>(AmpDialect::getReportAttrName());
+  if (text && !autocast)
+    autocast = llvm::cantFail(json::parse(text.getValue()));
 }
 
 void CompileReport::addEntry(const plan::CompiledEntry &entry,
@@ -22,6 +47,9 @@ void CompileReport::addEntry(const plan::CompiledEntry &entry,
   entries.push_back(json::Object{{"name", entry.name},
                                  {"operations", int64_t(numOperations)},
                                  {"workspace", int64_t(entry.workspace)},
+                                 {"needed", entry.needed},
+                                 {"groups", json::Array(entry.groups)},
+                                 {"buffers", json::Array(entry.buffers)},
                                  {"plan", entry.plan},
                                  {"memory", entry.memory}});
 }
@@ -55,6 +83,19 @@ static json::Array describeKernels(const Artifact &artifact) {
   return kernels;
 }
 
+/// The decisions are a part of the page, not of what was compiled.
+static json::Value makePageData(json::Value report) {
+  json::Object &compiled = *report.getAsObject();
+  llvm::StringRef model = *compiled.getString("model");
+  json::Object page{{"title", json::fixUTF8(llvm::sys::path::filename(model))}};
+  if (json::Value *autocast = compiled.get("autocast")) {
+    page["autocast"] = std::move(*autocast);
+    compiled.erase("autocast");
+  }
+  page["compile"] = std::move(report);
+  return page;
+}
+
 std::string CompileReport::print(const CompileOptions &options,
                                  const Artifact &artifact) const {
   json::Object seconds;
@@ -74,8 +115,12 @@ std::string CompileReport::print(const CompileOptions &options,
                       {"kernels", describeKernels(artifact)},
                       {"seconds", std::move(seconds)},
                       {"entries", json::Array(entries)}};
+  if (autocast)
+    object["autocast"] = *autocast;
+  json::Value value(std::move(object));
+  if (isPageName(options.reportFile))
+    value = makePageData(std::move(value));
   std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::formatv("{0:2}\n", json::Value(std::move(object)));
-  return text;
+  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}\n", value);
+  return isPageName(options.reportFile) ? makeReportPage(text) : text;
 }

@@ -46,6 +46,7 @@ void amp::buildAutocastPipeline(OpPassManager &pm,
 
   WriteReportPassOptions report;
   report.file = options.report;
+  report.attach = options.attachReport;
   pm.addPass(createWriteReportPass(report));
 }
 

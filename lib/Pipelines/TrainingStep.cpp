@@ -18,7 +18,7 @@ using namespace amp;
 using namespace amp::train;
 
 void amp::addAutocast(OpPassManager &pm, const AutocastConfig &autocast,
-                      bool hasLoss) {
+                      bool hasLoss, bool attachReport) {
   AutocastPipelineOptions options;
   options.dtype = autocast.dtype;
   options.policy = autocast.policy;
@@ -31,6 +31,7 @@ void amp::addAutocast(OpPassManager &pm, const AutocastConfig &autocast,
   options.pin = ArrayRef(pins);
   options.pinSlot = ArrayRef(autocast.pinSlot);
   options.lossyConstants = autocast.lossyConstants;
+  options.attachReport = attachReport;
   buildAutocastPipeline(pm, options);
 }
 
@@ -58,12 +59,13 @@ void amp::addLoss(OpPassManager &pm, const TrainingConfig &config,
 
 void amp::buildTrainingStepPipeline(OpPassManager &pm,
                                     const TrainingConfig &config,
-                                    ArrayRef<std::string> bind) {
+                                    ArrayRef<std::string> bind,
+                                    bool attachReport) {
   OpPassManager &step = pm.nest<func::FuncOp>();
   addLoss(step, config, bind);
   // Before differentiation: backward then runs in forward's precision.
   if (config.autocast)
-    addAutocast(pm, *config.autocast, /*hasLoss=*/true);
+    addAutocast(pm, *config.autocast, /*hasLoss=*/true, attachReport);
   OpPassManager &update = pm.nest<func::FuncOp>();
   update.addPass(createDifferentiatePass(getDifferentiation(config)));
   update.addPass(createScaleLossPass({config.source}));

@@ -69,8 +69,12 @@ struct Options {
       "print-memory", cl::cat(category),
       cl::desc("Print where intermediates lie, and the peak")};
   cl::opt<std::string> report{
-      "report", cl::value_desc("file.json"), cl::cat(category),
-      cl::desc("Write what was compiled, and how long each phase took")};
+      "report", cl::value_desc("file.json|file.html"), cl::cat(category),
+      cl::desc("Write what was decided and compiled, and how long each phase "
+               "took: as JSON, or as a page")};
+  cl::opt<bool> progress{
+      "progress", cl::cat(category),
+      cl::desc("On a terminal, show the phase and its seconds meanwhile")};
   cl::opt<std::string> emitGraph{
       "emit-graph", cl::value_desc("file.mlir"), cl::cat(category),
       cl::desc("Write the graph of primitives that kernels are made of")};
@@ -134,6 +138,7 @@ int compile(const Options &options, MLIRContext &context) {
   compileOptions.reportFile = options.report;
   compileOptions.printPlan = options.printPlan;
   compileOptions.printMemory = options.printMemory;
+  compileOptions.showProgress = options.progress;
   compileOptions.threads = options.jobs;
   return failed(amp::compileModel(compileOptions, context));
 }

@@ -40,9 +40,12 @@ struct CompileOptions {
   bool genericKernels = false;
   /// cpu: a processor's name, or "native".
   std::string cpu = "native";
-  /// Where to write the graph of primitives, and what was compiled as JSON.
+  /// Where to write the graph of primitives, and what was compiled: as JSON,
+  /// or as a page if the name ends in .html.
   std::string graphFile, reportFile;
   bool printPlan = false, printMemory = false;
+  /// Whether a terminal shows the phase and its seconds meanwhile.
+  bool showProgress = false;
   /// Threads to compile with; 0: as many as there are processors.
   unsigned threads = 0;
   /// Where errors are said; null: on standard error.

@@ -57,9 +57,13 @@ struct AutocastPipelineOptions
       llvm::cl::init(true)};
   Option<std::string> report{
       *this, "report",
-      llvm::cl::desc("Where to write what was decided, and why: JSON if the "
-                     "name ends in .json, else text"),
+      llvm::cl::desc("Where to write what was decided, and why: JSON or a page "
+                     "if the name ends in .json or .html, else text"),
       llvm::cl::init("")};
+  Option<bool> attachReport{
+      *this, "attach-report",
+      llvm::cl::desc("Leave the report on the module, as JSON"),
+      llvm::cl::init(false)};
 };
 
 /// Appends the passes: decide, insert casts, move them to the cheapest edge,

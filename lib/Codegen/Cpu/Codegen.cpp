@@ -37,7 +37,7 @@ private:
   void layOutArena();
   FailureOr<BufferPlace> locate(unsigned storage);
   LogicalResult locateCalls(SmallVectorImpl<LocatedCall> &located);
-  std::string printPlan();
+  SmallVector<SmallVector<plan::KernelLine>> getKernelLines();
   unsigned getStorage(const Step &step, const KernelOperand &operand) const;
 
   func::FuncOp function;
@@ -141,7 +141,7 @@ EntryCompiler::locateCalls(SmallVectorImpl<LocatedCall> &located) {
   return success();
 }
 
-std::string EntryCompiler::printPlan() {
+SmallVector<SmallVector<plan::KernelLine>> EntryCompiler::getKernelLines() {
   SmallVector<SmallVector<plan::KernelLine>> lines;
   for (const Step &step : steps) {
     lines.emplace_back();
@@ -150,7 +150,7 @@ std::string EntryCompiler::printPlan() {
                               "x " + std::to_string(call.iterations) +
                                   ", grain " + std::to_string(call.grain)});
   }
-  return plan::printPlan(function.getSymName(), groups, lines, getStorageBytes);
+  return lines;
 }
 
 FailureOr<CompiledEntry> EntryCompiler::run() {
@@ -169,10 +169,8 @@ FailureOr<CompiledEntry> EntryCompiler::run() {
   if (failed(locateCalls(located)))
     return failure();
   emitEntry(kernels, entry.symbol, located);
-  entry.tensors = memory->getTensors();
-  entry.workspace = memory->getLayout().bytes;
-  entry.plan = printPlan();
-  entry.memory = memory->print(entry.name);
+  memory->describe(entry);
+  plan::describePlan(entry, groups, getKernelLines(), getStorageBytes);
   return entry;
 }
 

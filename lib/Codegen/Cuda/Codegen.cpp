@@ -55,7 +55,7 @@ private:
                                SmallVectorImpl<MemoryAccess> &accesses);
   LogicalResult addLaunches(const Step &step, CompiledEntry &entry);
   LogicalResult addCopy(const Step &step, CompiledEntry &entry);
-  std::string printPlan() const;
+  SmallVector<SmallVector<plan::KernelLine>> getKernelLines() const;
 
   func::FuncOp function;
   StepKernels &kernels;
@@ -230,7 +230,8 @@ LogicalResult EntryCompiler::addCopy(const Step &step, CompiledEntry &entry) {
   return success();
 }
 
-std::string EntryCompiler::printPlan() const {
+SmallVector<SmallVector<plan::KernelLine>>
+EntryCompiler::getKernelLines() const {
   SmallVector<SmallVector<plan::KernelLine>> lines;
   for (const Step &step : steps) {
     lines.emplace_back();
@@ -246,9 +247,7 @@ std::string EntryCompiler::printPlan() const {
       lines.back().push_back({kernel.getSymName().str(), extent});
     }
   }
-  func::FuncOp entry = function;
-  return plan::printPlan(entry.getSymName(), groups, lines,
-                         cpu::getStorageBytes);
+  return lines;
 }
 
 FailureOr<CompiledEntry> EntryCompiler::run() {
@@ -265,10 +264,8 @@ FailureOr<CompiledEntry> EntryCompiler::run() {
   for (const Step &step : steps)
     if (failed(step.group ? addLaunches(step, entry) : addCopy(step, entry)))
       return failure();
-  entry.tensors = memory->getTensors();
-  entry.workspace = memory->getLayout().bytes;
-  entry.plan = printPlan();
-  entry.memory = memory->print(entry.name);
+  memory->describe(entry);
+  plan::describePlan(entry, groups, getKernelLines(), cpu::getStorageBytes);
   return entry;
 }
 

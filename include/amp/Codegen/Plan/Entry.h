@@ -10,6 +10,7 @@
 
 #include "amp/Codegen/Plan/Storage.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/JSON.h"
 #include <string>
 #include <vector>
 
@@ -39,6 +40,10 @@ struct CompiledEntry {
   std::string plan;
   /// Where each intermediate lies in the arena, and the peak.
   std::string memory;
+  /// The same as `docs/compiling.md` describes them for the report.
+  llvm::json::Array groups, buffers;
+  /// The most bytes of the arena that are needed at one time.
+  int64_t needed = 0;
 };
 
 /// How an operation is called in a diagnostic: its kind, and its name if it
@@ -82,11 +87,14 @@ public:
   /// were located.
   const std::vector<TensorInfo> &getTensors() const { return tensors; }
   const ArenaLayout &getLayout() const { return layout; }
-  /// Slots of the arena by offset, with what they hold and when.
-  std::string print(llvm::StringRef entry) const;
+  /// Tells `entry`, which has its name, its tensors and its arena.
+  void describe(CompiledEntry &entry) const;
 
 private:
   void describeTensors();
+  std::string print(llvm::StringRef entry) const;
+  llvm::json::Array describeBuffers() const;
+  llvm::SmallVector<std::pair<int64_t, unsigned>> getSlots() const;
   int64_t addConstant(unsigned storage, mlir::ElementsAttr data);
 
   mlir::func::FuncOp function;
@@ -107,12 +115,13 @@ struct KernelLine {
   std::string extent;
 };
 
-/// Groups in order: kind, space, operations, what is read and written, and the
-/// kernels they became. What `kernels` has beyond the groups are copies.
-/// `getBytes`: bytes of one element in memory.
-std::string printPlan(llvm::StringRef entry, llvm::ArrayRef<Group> groups,
-                      llvm::ArrayRef<llvm::SmallVector<KernelLine>> kernels,
-                      llvm::function_ref<int64_t(mlir::Type)> getBytes);
+/// Tells `entry`, which has its name, its plan. Groups in order: kind, space,
+/// operations, what is read and written, and the kernels they became. What
+/// `kernels` has beyond the groups are copies. `getBytes`: bytes of one element
+/// in memory.
+void describePlan(CompiledEntry &entry, llvm::ArrayRef<Group> groups,
+                  llvm::ArrayRef<llvm::SmallVector<KernelLine>> kernels,
+                  llvm::function_ref<int64_t(mlir::Type)> getBytes);
 
 } // namespace amp::plan
 

@@ -55,6 +55,13 @@ LogicalResult AmpDialect::verifyOperationAttribute(Operation *op,
              << attribute.getValue();
     return success();
   }
+  if (name == getReportAttrName() || name == getFindingsAttrName()) {
+    if (!isa<ModuleOp>(op) || !isa<StringAttr>(attribute.getValue()))
+      return op->emitOpError()
+             << "expects '" << name << "' to be a text on a module, but got "
+             << attribute.getValue();
+    return success();
+  }
   if (name != getDecisionAttrName())
     return op->emitOpError() << "has an unknown attribute '" << name << "'";
   auto decision = dyn_cast<DecisionAttr>(attribute.getValue());

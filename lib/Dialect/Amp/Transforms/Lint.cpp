@@ -118,8 +118,9 @@ struct Lint : amp::impl::LintPassBase<Lint> {
   using LintPassBase::LintPassBase;
 
   void runOnOperation() override {
-    markAllAnalysesPreserved();
     ModuleOp module = getOperation();
+    if (!attach)
+      markAllAnalysesPreserved();
     if (dtype != "f16" && dtype != "bf16") {
       module.emitError("expects f16 or bf16 for the option 'dtype', but got '")
           << dtype << "'";
@@ -133,11 +134,13 @@ struct Lint : amp::impl::LintPassBase<Lint> {
       Linter(function, format, facts, findings).run();
     for (const Finding &finding : findings)
       finding.op->emitWarning(finding.message + " [" + finding.rule + "]");
+    if (attach)
+      module->setAttr(AmpDialect::getFindingsAttrName(),
+                      StringAttr::get(&getContext(), formatJson(findings)));
     if (file.empty())
       return;
     if (llvm::Error error = writeTextFile(file, formatJson(findings))) {
-      module.emitError("findings: ")
-          << llvm::toString(std::move(error));
+      module.emitError("findings: ") << llvm::toString(std::move(error));
       signalPassFailure();
     }
   }

@@ -42,13 +42,23 @@ static StringRef getOutputName(Value result) {
   return name;
 }
 
+std::optional<int64_t> Report::findEntry(Value value) const {
+  Operation *op = value.getDefiningOp();
+  while (auto cast = dyn_cast_or_null<CastOp>(op))
+    op = cast.getInput().getDefiningOp();
+  auto found = entryOf.find(op);
+  return found == entryOf.end() ? std::nullopt : std::optional(found->second);
+}
+
 void Report::addOp(Operation *op, std::string name) {
   DecisionAttr decision = getDecision(op);
+  entryOf[op] = ops.size();
   Op &entry = ops.emplace_back();
   entry.name = std::move(name);
   entry.type = onnx::getOpType(op);
   entry.decision = decision;
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    entry.reads.push_back(findEntry(operand));
     if (!isCastable(operand.getType()))
       continue;
     auto cast = operand.getDefiningOp<CastOp>();

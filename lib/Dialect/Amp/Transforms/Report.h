@@ -10,7 +10,9 @@
 #include "amp/Dialect/Amp/IR/AmpDialect.h"
 #include "amp/Support/HalfConversion.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
 #include <map>
+#include <optional>
 
 namespace amp {
 
@@ -32,6 +34,8 @@ struct Report {
     /// Operands that are cast, constants not counted, which are stored cast.
     unsigned numCasts = 0;
     Bytes bytes;
+    /// For each operand the entry whose result it is, casts looked through.
+    llvm::SmallVector<std::optional<int64_t>> reads;
   };
 
   /// A constant that loses values beyond rounding.
@@ -63,6 +67,9 @@ private:
   void addOp(mlir::Operation *op, std::string name);
   void addCast(CastOp cast);
   void addConstant(mlir::Value constant);
+  std::optional<int64_t> findEntry(mlir::Value value) const;
+
+  llvm::DenseMap<mlir::Operation *, int64_t> entryOf;
 };
 
 } // namespace amp

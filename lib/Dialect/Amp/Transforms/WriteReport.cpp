@@ -1,14 +1,17 @@
 //===- WriteReport.cpp - Writes the report --------------------------------===//
 //
-// The report as JSON, one line per op, and as text; the pass that writes it.
+// The report as JSON, one line per op, as text and as a page; the pass that
+// writes it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Report.h"
 #include "amp/Dialect/Amp/Transforms/Passes.h"
 #include "amp/Support/AtomicFile.h"
+#include "amp/Support/ReportPage.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
 
 namespace amp {
 #define GEN_PASS_DEF_WRITEREPORTPASS
@@ -65,6 +68,10 @@ static void writeJson(llvm::json::OStream &json, const Report::Op &op) {
     if (!op.decision.getNote().empty())
       json.attribute("note", llvm::json::fixUTF8(op.decision.getNote()));
     json.attribute("casts", op.numCasts);
+    json.attributeArray("reads", [&] {
+      for (std::optional<int64_t> entry : op.reads)
+        json.value(entry ? llvm::json::Value(*entry) : nullptr);
+    });
     writeBytes(json, "bytes", op.bytes);
   });
 }
@@ -211,6 +218,26 @@ void Report::writeText(llvm::raw_ostream &os) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Page
+//===----------------------------------------------------------------------===//
+
+/// The model's file, decisions, and findings where lint has left some.
+static std::string getPageData(ModuleOp module, StringRef report) {
+  std::string data = "{";
+  llvm::raw_string_ostream os(data);
+  if (auto place = module.getLoc()->findInstanceOf<FileLineColLoc>())
+    os << "\"title\": "
+       << llvm::json::Value(llvm::json::fixUTF8(
+              llvm::sys::path::filename(place.getFilename())))
+       << ", ";
+  if (auto findings =
+          module->getAttrOfType<StringAttr>(AmpDialect::getFindingsAttrName()))
+    os << "\"lint\": " << findings.getValue() << ", ";
+  os << "\"autocast\": " << report << "}";
+  return data;
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -221,12 +248,12 @@ struct WriteReport : amp::impl::WriteReportPassBase<WriteReport> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (!file.empty())
+    if (!file.empty() || attach)
       if (llvm::Error error = write(module)) {
-        module.emitError("report: ")
-            << llvm::toString(std::move(error));
+        module.emitError("report: ") << llvm::toString(std::move(error));
         return signalPassFailure();
       }
+    module->removeDiscardableAttr(AmpDialect::getFindingsAttrName());
     if (keepDecisions)
       return;
     module.walk([](Operation *op) {
@@ -237,18 +264,34 @@ struct WriteReport : amp::impl::WriteReportPassBase<WriteReport> {
   }
 
 private:
+  ReportFormat getFormat() const {
+    if (format != ReportFormat::ByName)
+      return format;
+    if (isPageName(file))
+      return ReportFormat::Html;
+    return StringRef(file).ends_with(".json") ? ReportFormat::Json
+                                              : ReportFormat::Text;
+  }
+
   llvm::Error write(ModuleOp module) {
-    bool isJson =
-        format == ReportFormat::Json ||
-        (format == ReportFormat::ByName && StringRef(file).ends_with(".json"));
-    std::string text;
-    llvm::raw_string_ostream os(text);
     Report report = Report::collect(module);
-    if (isJson)
-      report.writeJson(os);
-    else
-      report.writeText(os);
-    return writeTextFile(file, text);
+    std::string text, json;
+    llvm::raw_string_ostream textStream(text), jsonStream(json);
+    report.writeJson(jsonStream);
+    if (attach)
+      module->setAttr(AmpDialect::getReportAttrName(),
+                      StringAttr::get(&getContext(), json));
+    if (file.empty())
+      return llvm::Error::success();
+    switch (getFormat()) {
+    case ReportFormat::Html:
+      return writeTextFile(file, makeReportPage(getPageData(module, json)));
+    case ReportFormat::Json:
+      return writeTextFile(file, json);
+    default:
+      report.writeText(textStream);
+      return writeTextFile(file, text);
+    }
   }
 };
 

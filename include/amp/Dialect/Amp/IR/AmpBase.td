@@ -26,6 +26,14 @@ def Amp_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getRemovedCastsAttrName() {
       return "amp.removed_casts";
     }
+    /// On a module: the report and the findings of lint, as JSON texts, for
+    /// whoever runs the passes.
+    static constexpr ::llvm::StringLiteral getReportAttrName() {
+      return "amp.report";
+    }
+    static constexpr ::llvm::StringLiteral getFindingsAttrName() {
+      return "amp.findings";
+    }
 
   private:
     void registerAttributes();

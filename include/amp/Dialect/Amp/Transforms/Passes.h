@@ -21,7 +21,8 @@ void inlineAutocastRegions(mlir::Operation *root);
 
 /// How amp-write-report writes.
 enum class ReportFormat {
-  ByName, ///< JSON if the file's name ends in .json, else text
+  ByName, ///< by the end of the file's name: .json, .html, else text
+  Html,
   Json,
   Text,
 };

@@ -109,8 +109,11 @@ def LintPass : Pass<"amp-lint", "::mlir::ModuleOp"> {
   let options = [
     Option<"dtype", "dtype", "std::string", /*default=*/"\"f16\"", "The half type to look at: f16 or bf16">,
     Option<"file", "file", "std::string", /*default=*/"",
-           "Also write the findings to this file, as JSON">
+           "Also write the findings to this file, as JSON">,
+    Option<"attach", "attach", "bool", /*default=*/"false",
+           "Leave the findings on the module, for the page that amp-write-report writes">
   ];
+  let dependentDialects = ["::amp::AmpDialect"];
 }
 
 def MaterializeCastsPass : Pass<"amp-materialize-casts", "::mlir::func::FuncOp"> {
@@ -203,7 +206,8 @@ def WriteReportPass : Pass<"amp-write-report", "::mlir::ModuleOp"> {
     and writes, before and after; for every constant that is narrowed, how many of
     its values that changes beyond rounding; and sums all that up first. The format is
     described in `docs/report.md`. Then the decisions are removed from the ops, as
-    a model file has no place for them.
+    a model file has no place for them, and so are the findings that `amp-lint=attach`
+    left: they are shown in a page.
   }];
   let options = [
     Option<"file", "file", "std::string", /*default=*/"",
@@ -211,11 +215,14 @@ def WriteReportPass : Pass<"amp-write-report", "::mlir::ModuleOp"> {
     Option<"format", "format", "::amp::ReportFormat", /*default=*/"::amp::ReportFormat::ByName",
            "How to write",
            [{::llvm::cl::values(
-             clEnumValN(::amp::ReportFormat::ByName, "auto", "JSON if the file's name ends in .json, else text"),
+             clEnumValN(::amp::ReportFormat::ByName, "auto", "By the end of the file's name: .json, .html, else text"),
+             clEnumValN(::amp::ReportFormat::Html, "html", "A page for a browser"),
              clEnumValN(::amp::ReportFormat::Json, "json", "JSON"),
              clEnumValN(::amp::ReportFormat::Text, "text", "Text"))}]>,
     Option<"keepDecisions", "keep-decisions", "bool", /*default=*/"false",
-           "Leave the decisions on the ops">
+           "Leave the decisions on the ops">,
+    Option<"attach", "attach", "bool", /*default=*/"false",
+           "Leave the JSON on the module, as the text `amp.report`">
   ];
   let dependentDialects = ["::amp::AmpDialect"];
 }
