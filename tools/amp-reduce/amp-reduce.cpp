@@ -1,0 +1,19 @@
+//===- amp-reduce.cpp - Makes failing graphs small ------------------------===//
+//
+// mlir-reduce that knows the dialects, the passes, and how to leave an op out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReductionPatterns.h"
+#include "amp/InitAllDialects.h"
+#include "amp/InitAllPasses.h"
+#include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+
+int main(int argc, char **argv) {
+  amp::registerAllPasses();
+  mlir::DialectRegistry registry;
+  amp::registerAllDialects(registry);
+  amp::registerReductionPatterns(registry);
+  mlir::MLIRContext context(registry);
+  return failed(mlir::mlirReduceMain(argc, argv, context));
+}
