@@ -13,6 +13,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include <csignal>
+#include <utility>
 
 using namespace mlir;
 namespace cl = llvm::cl;
@@ -45,6 +46,11 @@ struct Options {
       "explain", cl::value_desc("operator"),
       cl::desc(
           "Say what each policy does with an operator, and why, and exit")};
+  /// For --help; `expandReport` takes it away.
+  cl::opt<std::string> report{
+      "report", cl::value_desc("file"),
+      cl::desc("With --autocast: write what was decided, and why: JSON or a "
+               "page if the name ends in .json or .html, else text")};
 };
 
 void printVersion(llvm::raw_ostream &os) {
@@ -52,18 +58,25 @@ void printVersion(llvm::raw_ostream &os) {
         ", ONNX opset 26)\n";
 }
 
-/// `--report=FILE` is `report=FILE` inside `--autocast="..."`.
+/// `--report=FILE` or `--report FILE` is `report=FILE` inside
+/// `--autocast="..."`.
 std::vector<std::string> expandReport(ArrayRef<char *> arguments,
                                       bool &unused) {
   std::vector<std::string> result;
   std::string report;
+  bool isNext = false;
   for (StringRef argument : arguments) {
-    if (argument.consume_front("--report=") ||
+    if (std::exchange(isNext, false) || argument.consume_front("--report=") ||
         argument.consume_front("-report="))
       report = argument.str();
+    else if (argument == "--report" || argument == "-report")
+      isNext = true;
     else
       result.push_back(argument.str());
   }
+  // Without a name: the parser of options says that one is missing.
+  if (isNext)
+    result.push_back("--report");
   unused = !report.empty();
   for (std::string &argument : result) {
     StringRef name = StringRef(argument).ltrim('-').split('=').first;

@@ -31,11 +31,11 @@ def _check(name, value, keys):
 class Report:
     """What is known about one model: decisions, lint findings, the compiled step and its training.
 
-    autocast: the report of `amp-opt --report=x.json` (dict, or path of the file).
-    lint: the findings of `--amp-lint=file=x.json` (dict or path).
-    compile: the report of `amp-compile --report x.json` (dict or path); the decisions in it are shown, too.
-    log: rows as `amp-run train --log` writes them (iterable of dicts, or path): step, loss, scale, skipped, grad_norm.
-    title: heads the page; default: the model's name where one is known.
+    - `autocast`: the report of `amp-opt --report=x.json` (dict, or path of the file).
+    - `lint`: the findings of `--amp-lint=file=x.json` (dict or path).
+    - `compile`: the report of `amp-compile --report x.json` (dict or path); the decisions in it are shown, too.
+    - `log`: rows as `amp-run train --log` writes them (iterable of dicts, or path): step, loss, scale, skipped, grad_norm.
+    - `title`: heads the page; default: the model's name where one is known.
 
     Raises ValueError that names the part that is no report, and OSError for a file that cannot be read.
     """
