@@ -13,5 +13,6 @@ complete -c amp-compile -l jobs -x -d 'Threads to compile with (default: one per
 complete -c amp-compile -s o -r -F -d 'Folder to write the artifact to'
 complete -c amp-compile -l print-memory -d 'Print where intermediates lie, and the peak'
 complete -c amp-compile -l print-plan -d 'Print which operations became which kernels'
-complete -c amp-compile -l report -r -F -d 'Write what was compiled, and how long each phase took'
+complete -c amp-compile -l progress -d 'On a terminal, show the phase and its seconds meanwhile'
+complete -c amp-compile -l report -r -F -d 'Write what was decided and compiled, and how long each phase took: as JSON, or as a page'
 complete -c amp-compile -l training -r -F -d 'Compile a training step, as this file configures it'

@@ -15,7 +15,7 @@ BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome
 NASTY = "</script><script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">\u2028 ' & é"
 
 GRAPH = """
-func.func @graph(%x: tensor<2x4xf32>, %w: tensor<4x3xf32>) -> tensor<2x3xf32> {
+func.func @graph(%x: tensor<2x4xf32> {onnx.name = "x"}, %w: tensor<4x3xf32> {onnx.name = "w"}) -> (tensor<2x3xf32> {onnx.name = "y"}) {
   %e = onnx.initializer dense<1.0e-12> : tensor<f32>
   %m = onnx.MatMul(%x, %w) {onnx.name = "/block.0/proj/MatMul"} : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
   %g = onnx.Max(%m, %e) {onnx.name = "/block.0/norm/Max"} : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>

@@ -1,10 +1,9 @@
 //===- amp-reduce.cpp - Makes failing graphs small ------------------------===//
 //
-// mlir-reduce that knows the dialects, the passes, and how to leave an op out.
+// mlir-reduce that knows the dialects and the passes.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ReductionPatterns.h"
 #include "amp/InitAllDialects.h"
 #include "amp/InitAllPasses.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
@@ -13,7 +12,6 @@ int main(int argc, char **argv) {
   amp::registerAllPasses();
   mlir::DialectRegistry registry;
   amp::registerAllDialects(registry);
-  amp::registerReductionPatterns(registry);
   mlir::MLIRContext context(registry);
   return failed(mlir::mlirReduceMain(argc, argv, context));
 }

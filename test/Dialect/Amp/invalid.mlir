@@ -98,6 +98,19 @@ func.func @count_of_another_type() attributes {amp.removed_casts = 1 : i32} {
 
 // -----
 
+// expected-error @below {{expects 'amp.report' to be a text on a module, but got 1 : i64}}
+module attributes {amp.report = 1 : i64} {
+}
+
+// -----
+
+// expected-error @below {{expects 'amp.findings' to be a text on a module, but got "{}"}}
+func.func @findings_of_a_function() attributes {amp.findings = "{}"} {
+  return
+}
+
+// -----
+
 // expected-error @below {{expects f16, bf16, f32 or _ for an operand or result, but got 'f64'}}
 #d = #amp.decision<wide (f64) -> (f64), rule = table>
 

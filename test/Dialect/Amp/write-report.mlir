@@ -5,6 +5,20 @@
 // RUN: FileCheck %s --input-file=%t.txt --check-prefix=TEXT
 // RUN: amp-opt %s --amp-write-report="file=%t.txt format=json" | FileCheck %s
 // RUN: FileCheck %s --input-file=%t.txt --check-prefix=JSON
+// RUN: amp-opt %s --amp-lint=attach=true --amp-write-report="file=%t.html attach=true" | FileCheck %s --check-prefix=ATTACH
+// RUN: FileCheck %s --input-file=%t.html --check-prefix=PAGE
+
+// What lint has left goes into the page and from the module; the report stays where it is asked for.
+// ATTACH-NOT: amp.findings
+//     ATTACH: module attributes {amp.report = "{\0A \22version\22: 1,
+// ATTACH-NOT: amp.findings
+//
+//     PAGE: <!DOCTYPE html>
+//     PAGE: <script type="application/json" id="data">{"title": "write-report.mlir", "lint": {
+//     PAGE:  "findings": []
+//     PAGE: "autocast": {
+//     PAGE:   {"name":"proj","op":"MatMul",
+//     PAGE: }</script>
 
 // The decisions go when they have been reported.
 // CHECK-LABEL: func.func @report
@@ -21,9 +35,9 @@
 // JSON-SAME:    "bytes":{"before":84,"after":62},
 // JSON-SAME:    "constants_narrowed":2,"constants_changed":2,"constant_bytes":{"before":40,"after":20}},
 // JSON-NEXT:  "ops": [
-// JSON-NEXT:   {"name":"proj","op":"MatMul","outputs":["m"],"class":"narrow","operands":["f16","f16"],"results":["f16"],"rule":"table","note":"Contraction.","casts":1,"bytes":{"before":44,"after":22}},
-// JSON-NEXT:   {"name":"#3:Softmax","op":"Softmax","outputs":["y"],"class":"wide","operands":["f32"],"results":["f32"],"rule":"deny","by":"Softmax","casts":1,"bytes":{"before":24,"after":24}},
-// JSON-NEXT:   {"name":"#4:Cast","op":"Cast","outputs":[""],"class":"never","operands":[null],"results":[null],"rule":"table","casts":0,"bytes":{"before":16,"after":16}}
+// JSON-NEXT:   {"name":"proj","op":"MatMul","outputs":["m"],"class":"narrow","operands":["f16","f16"],"results":["f16"],"rule":"table","note":"Contraction.","casts":1,"reads":[null,null],"bytes":{"before":44,"after":22}},
+// JSON-NEXT:   {"name":"#3:Softmax","op":"Softmax","outputs":["y"],"class":"wide","operands":["f32"],"results":["f32"],"rule":"deny","by":"Softmax","casts":1,"reads":[0],"bytes":{"before":24,"after":24}},
+// JSON-NEXT:   {"name":"#4:Cast","op":"Cast","outputs":[""],"class":"never","operands":[null],"results":[null],"rule":"table","casts":0,"reads":[null],"bytes":{"before":16,"after":16}}
 // JSON-NEXT:  ],
 // JSON-NEXT:  "constants": [
 // JSON-NEXT:   {"name":"w","type":"f16","elements":6,"overflowed":1,"flushed":2,"clamped":0},
