@@ -21,8 +21,6 @@ def _walk(nav):
 def on_config(config):
     """A page that is in docs/ and not in the navigation gets a place at its end, so that no page of a new feature is lost."""
     docs = Path(config.docs_dir)
-    config.nav = [entry for entry in config.nav if not isinstance(entry, dict) or not isinstance(path := next(iter(entry.values())), str)
-                  or path in PAGES or (docs / path).exists()]
     known = set(_walk(config.nav))
     more = sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md") if path.relative_to(docs).as_posix() not in known)
     if more:
