@@ -176,16 +176,18 @@ def _export(module, args, kwargs, shapes):
 
 @contextmanager
 def _quiet():
-    """Without the warnings of export's own internals."""
-    logger = logging.getLogger("torch.export")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    """Without the warnings of export's own internals, and without what is logged of errors that are raised as well."""
+    loggers = [logging.getLogger(name) for name in ("torch.export", "torch._subclasses.fake_tensor")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)
 
 
 _CAUSES = (
@@ -217,16 +219,12 @@ def _shortened(error, text):
 
 def _place(error, text):
     """'\n    at file:line: code' of the innermost frame that is the user's."""
-    own = [(file, int(line)) for file, line in re.findall(r'File "([^"]+)", line (\d+), in', text)]
-    trace = error.__traceback__
-    while trace is not None:
-        own.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
-        trace = trace.tb_next
-    own = [place for place in own if is_own(place[0]) and not place[0].startswith(os.path.dirname(__file__))]
-    from_text = [place for place in own if f'"{place[0]}", line {place[1]}' in text]
-    file, line = (from_text or [(None, 0)])[-1]
-    if file is None:
+    frames = [(file, int(line)) for file, line in re.findall(r'File "([^"]+)", line (\d+), in', text)]
+    frames += [(frame.filename, frame.lineno) for frame in getattr(error, "real_stack", None) or ()]
+    own = [frame for frame in frames if is_own(frame[0]) and not frame[0].startswith(os.path.dirname(__file__))]
+    if not own:
         return ""
+    file, line = own[-1]
     code = ""
     try:
         with open(file, errors="replace") as source:

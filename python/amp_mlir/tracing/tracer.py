@@ -12,6 +12,7 @@ from . import rules  # noqa: F401 (fills the table)
 from .emit import Size, Tensor, dtype_name
 from .errors import Refusal, TraceError
 from .export import Program, export
+from .registry import CPU, CUDA
 from .storage import Cell
 from .walk import Walk
 
@@ -56,7 +57,7 @@ def trace(module, args, kwargs=None, *, loss: Callable | None = None, labels=(),
 
     module: an nn.Module, traced in the mode it is in, or an ExportedProgram. loss: called as loss(outputs, *labels) inside the
     graph; its value is the first result. dynamic_shapes: as torch.export has it. policy: of the autocast around the whole program
-    ("torch-cuda", "torch-cpu"); regions in the program say their own. constants: parameters and buffers that nothing writes to
+    (a name or a path), None without one; regions in the program say their own. constants: parameters and buffers that nothing writes to
     are constants of the graph, as for inference; else they are arguments with their role. builder: makes a GraphBuilder of a
     name. Raises UnsupportedOps with all operators that have no rule, TraceError for anything else.
     """
@@ -80,7 +81,8 @@ class _Tracer:
 
     def __init__(self, program: Program, builder, policy, state):
         self.program, self.builder, self.policy, self.state = program, builder, policy, state
-        self.walk = Walk(builder, policy, program.prefix)
+        # Other policies place casts themselves: rules need not follow PyTorch's kernels there.
+        self.walk = Walk(builder, policy if policy in (CPU, CUDA) else None, program.prefix)
         self.meta = Meta(inputs=[n for n in program.inputs if n not in program.labels], labels=program.labels, has_loss=program.has_loss)
         self.cells, self.by_tensor = {}, {}
 

@@ -22,6 +22,13 @@ _DROPPED = {"aten._assert_tensor_metadata.default", "aten._assert_scalar.default
             "aten.sym_constrain_range_for_size.default", "aten.sym_constrain_range.default"}
 
 
+_OPEN_SIZE = "gives a result whose size depends on values, which cannot be compiled; use torch.where or masked_fill"
+_REASONS = {
+    "aten.item.default": "reads a number from a tensor, which cannot be traced; keep it a tensor",
+    **{f"aten.{name}.default": _OPEN_SIZE for name in ("nonzero", "masked_select", "unique_consecutive", "_unique2", "argwhere")},
+}
+
+
 class Missing:
     """In the place of a value whose operator has no rule, so that the walk finds all of them."""
 
@@ -113,7 +120,7 @@ class Walk:
             return self.compute_size(target, args)
         rule, in_place = find(target)
         if rule is None:
-            raise Refusal("there is no rule for it")
+            raise Refusal(_REASONS.get(name, "there is no rule for it"))
         bound = bind(rule, target, args, kwargs)
         if in_place or target._schema.is_mutable:
             return self.write(rule, bound, args)
