@@ -98,6 +98,7 @@ class _Tracer:
             results = self.walk.run(exported.graph_module, arguments)
         self.walk.finish()
         self.meta.has_regions = self.walk.has_regions or self.meta.has_casts
+        self.find_tied()
         self.add_outputs(list(results))
         self.add_buffers()
         return Traced(self.builder.finish(), self.meta)
@@ -150,7 +151,6 @@ class _Tracer:
         path = target.removeprefix(self.program.prefix)
         known = self.by_tensor.get(id(tensor))
         if known is not None:
-            self.meta.tied[path] = known
             return self.cells[known]
         self.by_tensor[id(tensor)] = path
         is_parameter = isinstance(tensor, torch.nn.Parameter)
@@ -164,6 +164,13 @@ class _Tracer:
         array = _array(tensor)
         value = self.builder.input(path, dtype_name(tensor.dtype), list(tensor.shape), role=role, init=array)
         return self.new_cell(value, tensor.shape, path)
+
+    def find_tied(self):
+        """The further paths under which the module knows its tensors."""
+        for target, tensor in self.program.exported.state_dict.items():
+            path, known = target.removeprefix(self.program.prefix), self.by_tensor.get(id(tensor))
+            if known not in (None, path):
+                self.meta.tied[path] = known
 
     def named_constant(self, path, tensor):
         value = self.builder.initializer(path, _array(tensor))
