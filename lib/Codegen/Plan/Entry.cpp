@@ -148,7 +148,8 @@ FailureOr<plan::Location> EntryMemory::locate(unsigned index) {
   Operation *op = storage.value.getDefiningOp();
   ElementsAttr data = onnx::getConstantValue(storage.value);
   if (!data)
-    return op->emitError() << "cannot compile the constant " << describe(op)
+    return op->emitError() << "cannot compile the constant "
+                           << plan::describe(op)
                            << ": its data is not a tensor";
   if (storage.bytes <= inlineConstantBytes)
     return plan::Location{plan::Location::Inline, 0, data};
