@@ -143,12 +143,12 @@ KernelCall amp::cpu::makeMovement(KernelModule &kernels, Movement movement) {
 
 namespace {
 
-/// `value` moved to `result` as `movement` says.
-KernelCalls moveOnce(KernelModule &kernels, Value value, Value result,
-                     Movement movement) {
-  KernelCall call = makeMovement(kernels, std::move(movement));
-  call.operands = {plan::stripViews(value), result};
-  return {{call}, {}};
+using Moves = SmallVector<Move>;
+
+KernelCall makeCall(KernelModule &kernels, const Move &move) {
+  KernelCall call = makeMovement(kernels, move.movement);
+  call.operands = {plan::stripViews(move.from), move.to};
+  return call;
 }
 
 /// A movement to all of `result`, dense; from: to be filled in.
@@ -160,7 +160,7 @@ Movement toAllOf(Value result) {
   return movement;
 }
 
-FailureOr<KernelCalls> emitTranspose(Operation *op, KernelModule &kernels) {
+Moves findTranspose(Operation *op) {
   Value input = op->getOperand(0), result = op->getResult(0);
   Movement movement = toAllOf(result);
   SmallVector<int64_t> strides = plan::getDenseStrides(plan::getShape(input));
@@ -168,10 +168,10 @@ FailureOr<KernelCalls> emitTranspose(Operation *op, KernelModule &kernels) {
   for (size_t d = 0, rank = strides.size(); d < rank; ++d)
     movement.from.strides[d] =
         strides[permutation ? permutation[d] : rank - 1 - d];
-  return moveOnce(kernels, input, result, movement);
+  return {{input, result, movement}};
 }
 
-FailureOr<KernelCalls> emitExpand(Operation *op, KernelModule &kernels) {
+Moves findExpand(Operation *op) {
   Value input = op->getOperand(0), result = op->getResult(0);
   Movement movement = toAllOf(result);
   ArrayRef<int64_t> shape = plan::getShape(input);
@@ -179,11 +179,11 @@ FailureOr<KernelCalls> emitExpand(Operation *op, KernelModule &kernels) {
   size_t lead = movement.sizes.size() - shape.size();
   for (auto [d, size] : llvm::enumerate(shape))
     movement.from.strides[d + lead] = size == 1 ? 0 : strides[d];
-  return moveOnce(kernels, input, result, movement);
+  return {{input, result, movement}};
 }
 
 /// Each dimension becomes two: which copy, and where in it.
-FailureOr<KernelCalls> emitTile(Operation *op, KernelModule &kernels) {
+Moves findTile(Operation *op) {
   Value input = op->getOperand(0), result = op->getResult(0);
   ArrayRef<int64_t> shape = plan::getShape(input);
   Movement movement{getElement(result), {}, {}, {}};
@@ -196,10 +196,10 @@ FailureOr<KernelCalls> emitTile(Operation *op, KernelModule &kernels) {
     movement.from.strides.append({0, strides[d]});
     movement.to.strides.append({resultStrides[d] * size, resultStrides[d]});
   }
-  return moveOnce(kernels, input, result, movement);
+  return {{input, result, movement}};
 }
 
-FailureOr<KernelCalls> emitSlice(Operation *op, KernelModule &kernels) {
+FailureOr<Moves> findSlice(Operation *op) {
   Value input = op->getOperand(0), result = op->getResult(0);
   ArrayRef<int64_t> shape = plan::getShape(input);
   int64_t rank = shape.size();
@@ -230,15 +230,15 @@ FailureOr<KernelCalls> emitSlice(Operation *op, KernelModule &kernels) {
     movement.from.offset += first * movement.from.strides[axis];
     movement.from.strides[axis] *= steps[i];
   }
-  return moveOnce(kernels, input, result, movement);
+  return Moves{{input, result, movement}};
 }
 
-FailureOr<KernelCalls> emitSplit(Operation *op, KernelModule &kernels) {
+Moves findSplit(Operation *op) {
   Value input = op->getOperand(0);
   ArrayRef<int64_t> shape = plan::getShape(input);
   int64_t axis = normalizeAxis(getIntAttr(op, "axis", 0), shape.size());
   SmallVector<int64_t> strides = plan::getDenseStrides(shape);
-  KernelCalls calls;
+  Moves moves;
   int64_t start = 0;
   for (Value result : op->getResults()) {
     Movement movement = toAllOf(result);
@@ -246,17 +246,17 @@ FailureOr<KernelCalls> emitSplit(Operation *op, KernelModule &kernels) {
     movement.from.offset = start * strides[axis];
     start += plan::getShape(result)[axis];
     if (plan::getNumElements(plan::getShape(result)) != 0)
-      calls.calls.append(moveOnce(kernels, input, result, movement).calls);
+      moves.push_back({input, result, movement});
   }
-  return calls;
+  return moves;
 }
 
-FailureOr<KernelCalls> emitConcat(Operation *op, KernelModule &kernels) {
+Moves findConcat(Operation *op) {
   Value result = op->getResult(0);
   ArrayRef<int64_t> shape = plan::getShape(result);
   int64_t axis = normalizeAxis(getIntAttr(op, "axis", 0), shape.size());
   SmallVector<int64_t> strides = plan::getDenseStrides(shape);
-  KernelCalls calls;
+  Moves moves;
   int64_t start = 0;
   for (Value input : op->getOperands()) {
     ArrayRef<int64_t> part = plan::getShape(input);
@@ -266,9 +266,9 @@ FailureOr<KernelCalls> emitConcat(Operation *op, KernelModule &kernels) {
                       {start * strides[axis], strides}};
     start += part[axis];
     if (plan::getNumElements(part) != 0)
-      calls.calls.append(moveOnce(kernels, input, result, movement).calls);
+      moves.push_back({input, result, movement});
   }
-  return calls;
+  return moves;
 }
 
 /// Sets all of the result to the pad value, a single element or absent.
@@ -330,20 +330,41 @@ FailureOr<KernelCalls> emitPad(Operation *op, KernelModule &kernels) {
   KernelCalls calls;
   calls.calls.push_back(fillPad(op, kernels));
   if (llvm::all_of(movement.sizes, [](int64_t size) { return size > 0; }))
-    calls.calls.append(moveOnce(kernels, input, result, movement).calls);
+    calls.calls.push_back(makeCall(kernels, {input, result, movement}));
+  return calls;
+}
+
+FailureOr<KernelCalls> emitMoves(Operation *op, KernelModule &kernels) {
+  FailureOr<Moves> moves = findMoves(op);
+  if (failed(moves))
+    return failure();
+  KernelCalls calls;
+  for (const Move &move : *moves)
+    calls.calls.push_back(makeCall(kernels, move));
   return calls;
 }
 
 } // namespace
 
+FailureOr<SmallVector<Move>> amp::cpu::findMoves(Operation *op) {
+  StringRef name = onnx::getOpType(op);
+  if (name == "Slice")
+    return findSlice(op);
+  return name == "Concat"   ? findConcat(op)
+         : name == "Expand" ? findExpand(op)
+         : name == "Split"  ? findSplit(op)
+         : name == "Tile"   ? findTile(op)
+                            : findTranspose(op);
+}
+
 void amp::cpu::addCopyKernels(KernelRegistry &registry) {
-  registry.add("onnx.Concat", emitConcat);
-  registry.add("onnx.Expand", emitExpand);
+  registry.add("onnx.Concat", emitMoves);
+  registry.add("onnx.Expand", emitMoves);
   registry.add("onnx.Pad", emitPad);
-  registry.add("onnx.Slice", emitSlice);
-  registry.add("onnx.Split", emitSplit);
-  registry.add("onnx.Tile", emitTile);
-  registry.add("onnx.Transpose", emitTranspose);
+  registry.add("onnx.Slice", emitMoves);
+  registry.add("onnx.Split", emitMoves);
+  registry.add("onnx.Tile", emitMoves);
+  registry.add("onnx.Transpose", emitMoves);
 }
 
 void amp::cpu::addMovementKernels(KernelRegistry &registry) {

@@ -35,6 +35,16 @@ struct Movement {
   plan::Access to;
 };
 
+/// A movement from one tensor to another.
+struct Move {
+  mlir::Value from, to;
+  Movement movement;
+};
+
+/// What Concat, Expand, Slice, Split, Tile and Transpose move; a diagnostic if
+/// something that must be constant is not.
+mlir::FailureOr<llvm::SmallVector<Move>> findMoves(mlir::Operation *op);
+
 /// The call that moves elements from the first buffer to the second. Operands
 /// are the caller's.
 KernelCall makeMovement(KernelModule &kernels, Movement movement);

@@ -12,8 +12,8 @@
 
 namespace amp::cuda {
 
-/// Adds the emitters of `train.matmul`, of convolutions with their gradients,
-/// and of fused groups.
+/// Adds the emitters of `train.matmul`, of convolutions with their gradients, of
+/// copies of regions (Transpose and the like), and of fused groups.
 ///
 /// Products of half types run on tensor cores and add up in f32; those of f32
 /// and f64 are chains of fused multiply-adds in their own type. A product with

@@ -7,6 +7,7 @@
 #include "MatMul.h"
 #include "Convolution.h"
 #include "GroupKernels.h"
+#include "MoveKernel.h"
 #include "amp/Codegen/Cuda/Kernels.h"
 
 using namespace mlir;
@@ -106,6 +107,7 @@ void amp::cuda::registerCudaKernels(KernelRegistry &registry) {
                  return emitMatMul(cast<train::MatMulOp>(op), kernels);
                });
   addConvolutionKernels(registry);
+  addMoveKernels(registry);
   registry.setGroupEmitter(
       [](const plan::Group &group, KernelModule &kernels,
          StorageOf storageOf) -> FailureOr<KernelLaunches> {
