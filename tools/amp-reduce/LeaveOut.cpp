@@ -10,6 +10,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Reducer/Tester.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/FileSystem.h"
 
 namespace amp {
 #define GEN_PASS_DEF_LEAVEOUTPASS
@@ -82,8 +83,8 @@ static OwningOpRef<ModuleOp> leaveOut(ModuleOp module, size_t begin,
   OwningOpRef<ModuleOp> copy = module.clone();
   llvm::DenseSet<Operation *> gone;
   bool changed = false;
-  for (Operation *op :
-       ArrayRef(getCandidates(*copy)).slice(begin, end - begin)) {
+  SmallVector<Operation *> candidates = getCandidates(*copy);
+  for (Operation *op : ArrayRef(candidates).slice(begin, end - begin)) {
     if (gone.contains(op))
       continue;
     SmallVector<Operation *> nested;
@@ -108,6 +109,11 @@ struct LeaveOut : amp::impl::LeaveOutPassBase<LeaveOut> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (!llvm::sys::fs::can_execute(testerName.getValue())) {
+      module.emitError("expects the option 'test' to name a program, but got '")
+          << testerName << "'";
+      return signalPassFailure();
+    }
     if (!isInteresting(module)) {
       module.emitError("expects a file that the test '")
           << testerName << "' finds interesting: it must end with 1 for it";

@@ -1,7 +1,9 @@
 // RUN: amp-reduce %s -leave-out="test=%S/Inputs/has-softmax" | FileCheck %s
-// RUN: not amp-reduce %s -leave-out="test=false-alarm" 2>&1 | FileCheck %s --check-prefix=ALARM
+// RUN: not amp-reduce %s -leave-out="test=/bin/true" 2>&1 | FileCheck %s --check-prefix=ALARM
+// RUN: not amp-reduce %s -leave-out="test=no-such-program" 2>&1 | FileCheck %s --check-prefix=ABSENT
 
-// ALARM: error: expects a file that the test 'false-alarm' finds interesting: it must end with 1 for it
+// ALARM: error: expects a file that the test '/bin/true' finds interesting: it must end with 1 for it
+// ABSENT: error: expects the option 'test' to name a program, but got 'no-such-program'
 
 // What feeds the softmax is left out: an operand of the type does as well, or zeros. What reads it goes, and the other function.
 //     CHECK: func.func @around_a_softmax
