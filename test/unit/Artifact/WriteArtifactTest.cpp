@@ -30,7 +30,8 @@ protected:
     artifact.features = "+avx2";
     artifact.model = "model.onnx";
     artifact.code = code;
-    artifact.entries.push_back({"train_step", "amp_train_step", {0, 1}, 128});
+    artifact.entries.push_back(
+        {"train_step", {0, 1}, 128, "amp_train_step", {}});
     artifact.tensors.push_back(
         {"w", "parameter", "", builder.getF32Type(), {3}, weights({1, 2, 3})});
     artifact.tensors.push_back(
@@ -68,7 +69,7 @@ protected:
 
   MLIRContext context;
   Builder builder{&context};
-  std::vector<char> code{'E', 'L', 'F'};
+  SmallVector<char, 0> code{'E', 'L', 'F'};
   Artifact artifact;
   std::string folder, target;
 };
