@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelReport.h"
 #include "TargetCompiler.h"
 #include "amp/Codegen/Cuda/Backend/PtxCompiler.h"
 #include "amp/Codegen/Cuda/Backend/Ptxas.h"
@@ -42,6 +43,7 @@ private:
   std::optional<cuda::Ptxas> ptxas;
   cuda::StepKernels kernels;
   cuda::KernelRegistry registry;
+  KernelReport kernelReport;
   /// Numbers of the kernels that entries launch.
   llvm::StringMap<unsigned> numberOf;
 };
@@ -75,6 +77,7 @@ FailureOr<plan::CompiledEntry> CudaCompiler::addEntry(func::FuncOp function,
       cuda::generateEntry(function, kernels, cudaOptions);
   if (failed(entry))
     return failure();
+  kernelReport.add(*entry);
   addNodes(*entry, tensors.add(function, *entry));
   return plan::CompiledEntry(std::move(*entry));
 }
@@ -140,12 +143,16 @@ LogicalResult CudaCompiler::makeCode(Artifact &artifact, Finish finish) {
   artifact.kind = Artifact::Kind::Cuda;
   if (failed(makePtx(artifact)) || failed(finish("ptx")))
     return failure();
-  if (!ptxas)
+  if (ptxas) {
+    artifact.chips = chips;
+    if (failed(assemble(artifact)) || failed(finish("ptxas")))
+      return failure();
+  }
+  if (options.kernelFolder.empty())
     return success();
-  artifact.chips = chips;
-  if (failed(assemble(artifact)))
-    return failure();
-  return finish("ptxas");
+  if (llvm::Error error = kernelReport.write(artifact, options.kernelFolder))
+    return fail(std::move(error));
+  return success();
 }
 
 /// "sm_80,sm_90a", each checked; an empty text is no chip.

@@ -50,6 +50,10 @@ struct Options {
       cl::desc("With --target=cuda: NVIDIA's assembler (default: the one on "
                "PATH, in $CUDA_HOME/bin or /usr/local/cuda/bin; without one "
                "the artifact has PTX alone)")};
+  cl::opt<std::string> printKernels{
+      "print-kernels", cl::value_desc("folder"), cl::cat(category),
+      cl::desc("With --target=cuda: write each kernel's PTX, and kernels.json: "
+               "registers, spills, instructions, predicted times")};
   cl::opt<bool> genericKernels{
       "generic-kernels", cl::cat(category),
       cl::desc("With --target=cuda: only kernels that compute what the CPU's "
@@ -119,8 +123,10 @@ int compile(const Options &options, MLIRContext &context) {
   bool forCuda = StringRef(options.target).starts_with("cuda");
   if (forCuda && options.cpu.getNumOccurrences())
     return fail("--cpu is for --target=cpu");
-  if (!forCuda && (!options.ptxas.empty() || options.genericKernels))
-    return fail("--ptxas and --generic-kernels are for --target=cuda:...");
+  if (!forCuda && (!options.ptxas.empty() || options.genericKernels ||
+                   !options.printKernels.empty()))
+    return fail("--ptxas, --generic-kernels and --print-kernels are for "
+                "--target=cuda");
   amp::CompileOptions compileOptions;
   compileOptions.model = options.model;
   compileOptions.output = options.output;
@@ -132,6 +138,7 @@ int compile(const Options &options, MLIRContext &context) {
   compileOptions.cpu = options.cpu;
   compileOptions.target = options.target;
   compileOptions.ptxas = options.ptxas;
+  compileOptions.kernelFolder = options.printKernels;
   compileOptions.genericKernels = options.genericKernels;
   compileOptions.useKernelCache = !options.noKernelCache;
   compileOptions.graphFile = options.emitGraph;

@@ -38,6 +38,8 @@ struct CompileOptions {
   bool useKernelCache = true;
   /// cuda: only kernels that give the bits of the CPU's.
   bool genericKernels = false;
+  /// cuda: a folder for PTX and what is known of each kernel; empty: none.
+  std::string kernelFolder;
   /// cpu: a processor's name, or "native".
   std::string cpu = "native";
   /// Where to write the graph of primitives, and what was compiled: as JSON,

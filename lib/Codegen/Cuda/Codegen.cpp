@@ -189,6 +189,37 @@ EntryCompiler::place(unsigned storage, bool isWrite,
 // The graph
 //===----------------------------------------------------------------------===//
 
+/// The operations of a product or convolution: two for each element that is
+/// summed up and each weight that it meets.
+static void addOperations(const plan::Group &group, Work &work) {
+  Operation *op = group.ops.front();
+  StringRef name = op->getName().getStringRef();
+  auto count = [](Value value) {
+    return plan::getNumElements(plan::getShape(value));
+  };
+  auto countPerRow = [&](Value value) {
+    return count(value) / std::max<int64_t>(1, plan::getShape(value).front());
+  };
+  if (name == "train.matmul") {
+    ArrayRef<int64_t> shape = plan::getShape(op->getOperand(0));
+    size_t depth = shape.size() - (op->hasAttr("transA") ? 2 : 1);
+    work.operations = 2 * count(op->getResult(0)) * shape[depth];
+  } else if (name == "onnx.Conv") {
+    work.operations =
+        2 * count(op->getResult(0)) * countPerRow(op->getOperand(1));
+  } else if (name == "train.conv_input_gradient") {
+    work.operations =
+        2 * count(op->getOperand(1)) * countPerRow(op->getOperand(0));
+  } else if (name == "train.conv_weight_gradient") {
+    work.operations =
+        2 * count(op->getOperand(1)) * countPerRow(op->getResult(0));
+  } else {
+    return;
+  }
+  Type type = getElementTypeOrSelf(op->getOperand(0).getType());
+  work.isHalf = type.isF16() || type.isBF16();
+}
+
 LogicalResult EntryCompiler::addLaunches(const Step &step,
                                          CompiledEntry &entry) {
   for (const Launch &launch : step.launches.launches) {
@@ -209,8 +240,13 @@ LogicalResult EntryCompiler::addLaunches(const Step &step,
       node.buffers.push_back(*buffer);
     }
     node.after = dependencies.add(accesses);
+    for (const MemoryAccess &access : accesses)
+      node.work.bytes += access.end - access.begin;
     entry.nodes.push_back(std::move(node));
   }
+  // What comes before it in the group packs operands.
+  if (!step.launches.launches.empty())
+    addOperations(*step.group, entry.nodes.back().work);
   return success();
 }
 

@@ -30,6 +30,16 @@ struct BufferPlace {
   int64_t number = 0;
 };
 
+/// How much a launch has to do at least.
+struct Work {
+  /// Bytes of the buffers it is given.
+  int64_t bytes = 0;
+  /// Multiplications and additions of products and convolutions, and whether
+  /// their operands are of a half type.
+  int64_t operations = 0;
+  bool isHalf = false;
+};
+
 /// One node of an entry's graph: the launch of a kernel, or (without one) a
 /// copy of `bytes` from the first buffer to the second.
 struct Node {
@@ -41,6 +51,7 @@ struct Node {
   int64_t bytes = 0;
   /// Nodes that must have ended before, without those implied by others.
   llvm::SmallVector<unsigned> after;
+  Work work;
 };
 
 /// What a caller of an entry must know. The arena is aligned to
