@@ -1,4 +1,4 @@
-"""Small models to train on the emulated GPU, and the programs that do it."""
+"""Small models to train on the emulated GPU (or a real one), and the programs that do it."""
 import json
 import os
 import subprocess
@@ -9,6 +9,8 @@ from harness import ROOT
 from small import model
 
 BIN = ROOT / "build/bin"
+#: The emulator, or on a machine with a GPU what utils/test-gpu names.
+DRIVER = os.environ.get("AMP_TEST_DRIVER", "emulator")
 EMULATOR = ROOT / "build/lib/libamp_cuda_emulator.so"
 
 
@@ -131,4 +133,4 @@ class Workshop:
             return [json.loads(line) for line in log.read_text().splitlines()], {k: arrays[k] for k in arrays.files}
 
     def emulate(self, step, steps, *options, **environment):
-        return self.train(step, steps, "--cuda-driver=emulator", *options, **environment)
+        return self.train(step, steps, f"--cuda-driver={DRIVER}", *options, **environment)
