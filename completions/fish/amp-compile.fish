@@ -13,6 +13,7 @@ complete -c amp-compile -l init-config -d 'Print a train.json to start from, or 
 complete -c amp-compile -l jobs -x -d 'Threads to compile with (default: one per processor)'
 complete -c amp-compile -l no-kernel-cache -d 'Assemble all kernels anew, and keep nothing in the cache ($XDG_CACHE_HOME/amp-mlir/ptxas)'
 complete -c amp-compile -s o -r -F -d 'Folder to write the artifact to'
+complete -c amp-compile -l print-kernels -x -d 'With --target=cuda: write each kernel\'s PTX, and kernels.json: registers, spills, instructions, predicted times'
 complete -c amp-compile -l print-memory -d 'Print where intermediates lie, and the peak'
 complete -c amp-compile -l print-plan -d 'Print which operations became which kernels'
 complete -c amp-compile -l progress -d 'On a terminal, show the phase and its seconds meanwhile'
