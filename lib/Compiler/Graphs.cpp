@@ -98,6 +98,19 @@ LogicalResult addHalves(ModuleOp step, Graphs &graphs) {
   return success();
 }
 
+/// The step once more, as what finds its first non-finite value.
+LogicalResult addTrace(ModuleOp step, Graphs &graphs) {
+  OwningOpRef<ModuleOp> trace(step.clone());
+  auto fill = [](OpPassManager &pm) {
+    pm.addNestedPass<func::FuncOp>(train::createTraceNonfinitePass());
+    return success();
+  };
+  if (failed(run(*trace, fill)) || failed(lower(*trace)))
+    return failure();
+  graphs.push_back(std::move(trace));
+  return success();
+}
+
 FailureOr<Graphs> buildTraining(OwningOpRef<ModuleOp> model,
                                 const train::TrainingConfig &config,
                                 const CompileOptions &options) {
@@ -110,6 +123,7 @@ FailureOr<Graphs> buildTraining(OwningOpRef<ModuleOp> model,
   };
   if (failed(run(*step, fill)) ||
       (options.dataParallel && failed(addHalves(*step, graphs))) ||
+      (options.traceNonfinite && failed(addTrace(*step, graphs))) ||
       failed(lower(*step)))
     return failure();
   // train_step comes first: its tensors get the first numbers.

@@ -33,6 +33,10 @@ struct Options {
       "data-parallel", cl::cat(category),
       cl::desc("With --training: also the entries that several ranks run "
                "(amp-run train --ranks N, or mpirun)")};
+  cl::opt<bool> traceNonfinite{
+      "trace-nonfinite", cl::cat(category),
+      cl::desc("With --training: also the entry by which amp-run names the "
+               "node that made a step's first non-finite value")};
   cl::opt<std::string> autocast{
       "autocast", cl::value_desc("options"), cl::cat(category),
       cl::desc("With --inference: options of amp-opt's --autocast "
@@ -127,12 +131,15 @@ int compile(const Options &options, MLIRContext &context) {
                    !options.printKernels.empty()))
     return fail("--ptxas, --generic-kernels and --print-kernels are for "
                 "--target=cuda");
+  if (options.traceNonfinite && options.training.empty())
+    return fail("--trace-nonfinite is for --training");
   amp::CompileOptions compileOptions;
   compileOptions.model = options.model;
   compileOptions.output = options.output;
   compileOptions.training = options.training;
   compileOptions.inference = options.inference;
   compileOptions.dataParallel = options.dataParallel;
+  compileOptions.traceNonfinite = options.traceNonfinite;
   compileOptions.autocast = options.autocast;
   compileOptions.bind.assign(options.bind.begin(), options.bind.end());
   compileOptions.cpu = options.cpu;

@@ -28,6 +28,8 @@ static Json toJson(const StepRow &row) {
                {"seconds", row.seconds}};
   if (!row.culprit.empty())
     json["first_non_finite"] = row.culprit;
+  if (!row.origin.empty())
+    json["first_non_finite_op"] = row.origin;
   return json;
 }
 
@@ -44,6 +46,8 @@ static StepRow fromJson(const Json &json, const std::string &path) {
   row.skipped = cursor.get("skipped").getBool();
   if (cursor.has("first_non_finite"))
     row.culprit = cursor.get("first_non_finite").getString();
+  if (cursor.has("first_non_finite_op"))
+    row.origin = cursor.get("first_non_finite_op").getString();
   return row;
 }
 
@@ -136,7 +140,8 @@ void Progress::warnOfScale(const StepRow &row) {
   std::string where = "step " + std::to_string(row.step) + ": ";
   if (!row.culprit.empty() && consecutive <= 1)
     warn(where + "skipped; the first gradient that is not finite is that of " +
-         quote(row.culprit));
+         quote(row.culprit) +
+         (row.origin.empty() ? "" : ", and it begins in " + row.origin));
   if (!std::isfinite(row.loss) && !saidLoss) {
     warn(where + "the loss is not finite; a smaller loss scale does not help "
                  "with that: look at the data and the learning rate");

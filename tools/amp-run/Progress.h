@@ -21,6 +21,8 @@ struct StepRow {
   int64_t applied;
   /// The first gradient that was not finite, where the artifact shows it.
   std::string culprit;
+  /// What made the first value that was not finite, where it can be traced.
+  std::string origin;
 };
 
 /// The file of --log. A resumed run keeps the rows up to the step it resumes

@@ -28,6 +28,13 @@ struct Position {
   }
 };
 
+/// A call of the entry, as it has to be made again to be looked into: its
+/// batch, and the values that it has changed since.
+struct MicroStep {
+  int64_t epoch, batch;
+  std::map<size_t, std::string> state;
+};
+
 class Trainer {
 public:
   Trainer(const Options &options, Collectives *ranks);
@@ -48,6 +55,10 @@ private:
   void advance();
   void arrange();
   std::string findCulprit() const;
+  MicroStep keepMicroStep() const;
+  void putBack(const MicroStep &step);
+  std::string traceMicroStep(const MicroStep &step);
+  std::string findOrigin();
   double getLearningRate() const;
   void save();
   void finish();
@@ -59,6 +70,8 @@ private:
   std::unique_ptr<Dataset> data;
   Position position;
   int64_t batches = 0;
+  /// Those of the last update, where the artifact can look into them.
+  std::vector<MicroStep> window;
   std::unique_ptr<StepLog> log;
   /// Null on ranks that are silent.
   std::unique_ptr<Progress> progress;
@@ -205,8 +218,13 @@ Trainer::Outcome Trainer::runMicroSteps() {
   using Clock = std::chrono::steady_clock;
   int64_t count = countMicroSteps();
   Outcome outcome = {0, 0};
+  bool traces =
+      !parallel && session->getManifest().findEntry(names::locateNonfinite);
+  window.clear();
   for (int64_t i = 0; i < count; ++i) {
     std::vector<Binding> batch = data->getBatch(position.batch);
+    if (traces)
+      window.push_back(keepMicroStep());
     Clock::time_point start = Clock::now();
     if (parallel)
       parallel->step(batch);
@@ -251,6 +269,61 @@ std::string Trainer::findCulprit() const {
   return "";
 }
 
+MicroStep Trainer::keepMicroStep() const {
+  MicroStep step{position.epoch, position.batch, {}};
+  for (const char *name : {names::scale, names::iteration})
+    if (std::optional<size_t> id = session->getManifest().findTensor(name))
+      step.state[*id] =
+          std::string(session->read(*id), session->getTensor(*id).bytes);
+  return step;
+}
+
+void Trainer::putBack(const MicroStep &step) {
+  for (const auto &[id, bytes] : step.state)
+    session->update(id, [&bytes = bytes](char *data) {
+      std::memcpy(data, bytes.data(), bytes.size());
+    });
+}
+
+/// The first value that is not finite in a micro step that is made again.
+std::string Trainer::traceMicroStep(const MicroStep &step) {
+  const EntryInfo &entry =
+      *session->getManifest().findEntry(names::locateNonfinite);
+  if (position.shuffled)
+    data->shuffle(static_cast<uint64_t>(position.seed),
+                  static_cast<uint64_t>(step.epoch));
+  putBack(step);
+  std::vector<Binding> batch;
+  for (Binding &binding : data->getBatch(step.batch))
+    for (size_t id : entry.tensors)
+      if (session->getTensor(id).name == binding.name)
+        batch.push_back(std::move(binding));
+  session->run(entry.name, batch, {});
+  // "nonfinite.<number>.<what makes it>"
+  constexpr std::string_view prefix = "nonfinite.";
+  for (size_t id : entry.tensors) {
+    const std::string &name = session->getTensor(id).name;
+    if (name.compare(0, prefix.size(), prefix) == 0 &&
+        session->getScalar(name).value_or(0) != 0)
+      return name.substr(name.find('.', prefix.size()) + 1);
+  }
+  return "";
+}
+
+/// What made the first value that was not finite in the steps of a window that
+/// was skipped: parameters are still those it ran with.
+std::string Trainer::findOrigin() {
+  if (window.empty())
+    return "";
+  MicroStep now = keepMicroStep();
+  std::string origin;
+  for (size_t i = 0; i < window.size() && origin.empty(); ++i)
+    origin = traceMicroStep(window[i]);
+  putBack(now);
+  arrange();
+  return origin;
+}
+
 double Trainer::getLearningRate() const {
   for (const auto &item : session->getHypers()) {
     const std::string &name = session->getTensor(item.first).name;
@@ -274,8 +347,10 @@ void Trainer::step() {
   row.gradNorm = stats.grad_norm;
   row.lr = getLearningRate();
   row.applied = stats.applied;
-  if (row.skipped)
+  if (row.skipped) {
     row.culprit = findCulprit();
+    row.origin = findOrigin();
+  }
   row.seconds = outcome.seconds;
   log->add(row);
   if (progress)

@@ -26,6 +26,8 @@ struct CompileOptions {
   bool inference = false;
   /// Whether `training` gets the entries that data-parallel ranks run, too.
   bool dataParallel = false;
+  /// Also the entry that finds a step's first non-finite value.
+  bool traceNonfinite = false;
   /// Options of the `autocast` pipeline for `inference`; empty: f32 stays f32.
   std::string autocast;
   /// Sizes of symbolic dimensions, as name=size.

@@ -14,7 +14,8 @@ namespace amp::runtime {
 namespace names {
 constexpr const char *trainStep = "train_step", *evalStep = "eval_step",
                      *infer = "infer", *trainGradients = "train_gradients",
-                     *trainApply = "train_apply";
+                     *trainApply = "train_apply",
+                     *locateNonfinite = "locate_nonfinite";
 constexpr const char *lr = "lr", *scale = "scaler.scale",
                      *applied = "train.applied_steps",
                      *iteration = "train.iteration", *skipped = "train.skipped",

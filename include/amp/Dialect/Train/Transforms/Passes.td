@@ -306,4 +306,27 @@ def SplitStepPass : Pass<"train-split-step", "::mlir::ModuleOp"> {
                            "::amp::train::TrainDialect"];
 }
 
+def TraceNonfinitePass : Pass<"train-trace-nonfinite", "::mlir::func::FuncOp"> {
+  let summary = "Make of a step the function that finds its first non-finite value";
+  let description = [{
+    The results become one flag for each float value of the step up to its check
+    of gradients: inputs, labels and parameters, then what forward and backward
+    make, in their order. A flag is 1 where the value has a NaN or infinite
+    element, and is named `nonfinite.<number>.<what makes it>`. The function is
+    called `locate_nonfinite`; it changes no state. Run with the state and the
+    batch of a step that was skipped, its first flag that is set tells where it
+    began.
+
+    ```mlir
+    %y = onnx.Log(%x) {onnx.name = "log"} : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    is flagged by the result
+    ```mlir
+    tensor<f32> {onnx.name = "nonfinite.1.forward of 'log' (Log)", train.role = "metric"}
+    ```
+  }];
+  let dependentDialects = ["::amp::onnx::OnnxDialect",
+                           "::amp::train::TrainDialect"];
+}
+
 #endif // AMP_DIALECT_TRAIN_TRANSFORMS_PASSES
