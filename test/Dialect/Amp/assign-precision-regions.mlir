@@ -150,3 +150,44 @@ func.func @sequence_map(%s: !onnx.seq<tensor<2x2xf32>>, %x: tensor<2x2xf32>) -> 
   }) : (!onnx.seq<tensor<2x2xf32>>) -> !onnx.seq<tensor<2x2xf32>>
   return %0 : !onnx.seq<tensor<2x2xf32>>
 }
+
+// -----
+
+// Where autocast is off nothing is cast. Under an eager framework's policy what is half already stays half, and types promote.
+// CHECK-LABEL: func.func @off(
+//       CHECK:   onnx.MatMul{{.*}}(f16, f16) -> (f16)
+//       CHECK:   onnx.Relu{{.*}}(f32) -> (f32)
+//       CHECK:   onnx.MatMul{{.*}}(f32, f32) -> (f32)
+// TORCH-LABEL: func.func @off(
+//       TORCH:   onnx.MatMul{{.*}}(f16, f16) -> (f16)
+//       TORCH:   onnx.Relu{{.*}}(f16) -> (f16)
+//       TORCH:   onnx.Exp{{.*}}<promote (f16) -> (f16)
+//       TORCH:   onnx.MatMul{{.*}}<promote (f32, f32) -> (f32)
+//       TORCH:   onnx.MatMul{{.*}}<narrow (f16, f16) -> (f16)
+func.func @off(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = onnx.MatMul(%x, %x) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = amp.autocast enabled = false -> tensor<2x2xf32> {
+    %2 = onnx.Relu(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %3 = onnx.Exp(%2) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %4 = onnx.MatMul(%3, %x) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %5 = amp.autocast -> tensor<2x2xf32> {
+      %6 = onnx.MatMul(%4, %x) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+      amp.yield %6 : tensor<2x2xf32>
+    }
+    amp.yield %5 : tensor<2x2xf32>
+  }
+  return %1 : tensor<2x2xf32>
+}
+
+// -----
+
+// The type of another tensor is the one it has under an eager framework's autocast, not the declared one.
+// CHECK-LABEL: func.func @cast_like(
+//       CHECK:   onnx.CastLike{{.*}}(f32, f32) -> (f32)
+// TORCH-LABEL: func.func @cast_like(
+//       TORCH:   onnx.CastLike{{.*}}<follow (f32, f16) -> (f16)
+func.func @cast_like(%x: tensor<2x2xf32>, %y: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = onnx.MatMul(%x, %x) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = onnx.CastLike(%y, %0) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %1 : tensor<2x2xf32>
+}

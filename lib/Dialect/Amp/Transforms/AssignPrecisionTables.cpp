@@ -76,6 +76,14 @@ static void addSchemaFacts(OpInfo &info, MLIRContext *context) {
       info.followed |= 1u << spec.inputs[slot].typeVar;
 }
 
+/// The row of an op where autocast is off: no op is narrow or wide there.
+static Row getPromotingRow(Row row) {
+  row.cases = {};
+  if (row.opClass == OpClass::Narrow || row.opClass == OpClass::Wide)
+    row.opClass = OpClass::Promote;
+  return row;
+}
+
 const OpInfo &Tables::getInfo(Operation *op, Scope &scope) {
   std::unique_ptr<OpInfo> &info = scope.infos[op->getName()];
   if (info)
@@ -87,6 +95,8 @@ const OpInfo &Tables::getInfo(Operation *op, Scope &scope) {
     info->row = scope.policy->lookup(info->spec->name, scope.half == Kind::F16
                                                            ? HalfType::F16
                                                            : HalfType::BF16);
+  if (scope.promotes && info->row)
+    info->row = getPromotingRow(std::move(*info->row));
   addSchemaFacts(*info, op->getContext());
   return *info;
 }
@@ -140,6 +150,9 @@ FailureOr<Scope *> Tables::getScope(AutocastOp region, const Scope &outer) {
     }
     scope->policy = *policy;
   }
+  bool castsAround = outer.enabled || outer.promotes;
+  if (!scope->enabled && castsAround && scope->isProgramOrder())
+    scope->enabled = scope->promotes = true;
   scopes.push_back(std::move(scope));
   return scopes.back().get();
 }

@@ -61,6 +61,9 @@ struct OpInfo {
 /// One autocast region, or the options around all of them.
 struct Scope {
   bool enabled = false;
+  /// Autocast is off, but what is half already stays so, as in an eager
+  /// framework: ops run in the type their operands promote to.
+  bool promotes = false;
   Kind half = Kind::Other;
   const Policy *policy = nullptr;
   llvm::DenseMap<mlir::OperationName, std::unique_ptr<OpInfo>> infos;

@@ -25,8 +25,10 @@ def Amp_AutocastOp : Amp_Op<"autocast", [
     The ops of the body run where they stand; their precision is assigned with
     this op's `dtype` and `policy` instead of those of the region around it (for
     the outermost one: of the pass). An absent attribute is inherited. With
-    `enabled = false` nothing in the body is cast. Regions nest and the
-    innermost one holds. The body uses outer values directly.
+    `enabled = false` nothing in the body is cast; under a policy that imitates
+    an eager framework, what is half already stays so there, and ops run in the
+    type that their operands promote to. Regions nest and the innermost one
+    holds. The body uses outer values directly.
 
     Example:
     ```mlir
