@@ -474,3 +474,20 @@ def test_the_runtime_needs_no_compiler(model, tmp_path):
     process = subprocess.run([sys.executable, "-c", code, str(entry)], capture_output=True, text=True,
                              env=os.environ | {"PYTHONPATH": os.path.dirname(os.path.dirname(amp_mlir.__file__))})
     assert process.stdout == "0 False\n", process.stderr
+
+
+@pytest.mark.skipif(not (ROOT / "build/lib/libamp_cuda_emulator.so").exists(), reason="the emulator is not built (utils/build)")
+def test_steps_for_cuda_run_on_the_emulator(model, monkeypatch):
+    """State lies on the device: it is read and written there."""
+    monkeypatch.setenv("AMP_CUDA_DRIVER", "emulator")
+    monkeypatch.setenv("AMP_EMULATOR_CC", "80")
+    data = model[2]
+    step, host = make(model, target="cuda:sm_80"), make(model)
+    for _ in range(2):
+        assert np.isclose(step(data["x"], data["labels"]).loss, host(data["x"], data["labels"]).loss, rtol=1e-5)
+    state = step.state_dict()
+    assert all(np.allclose(value, host.state_dict()[name], atol=1e-5) for name, value in state.items())
+    step.load_state_dict({name: np.zeros_like(value) for name, value in state.items()})
+    assert not step.infer(data["x"]).any()
+    with pytest.raises(amp.Error, match="read by state_dict"):
+        step.parameters()

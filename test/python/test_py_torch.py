@@ -108,6 +108,37 @@ def test_half_precision_with_scaling():
     assert "compile" in step.report().data
 
 
+class Region(nn.Module):
+    """Half precision in a part of the program, by the program itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(16, 64), nn.Linear(64, 4)
+
+    def forward(self, x, enabled=True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            h = torch.tanh(self.a(x))
+        return self.b(h.float())
+
+
+def test_regions_of_the_program_hold():
+    torch.manual_seed(3)
+    model, x = Region(), torch.randn(8, 16)
+    got, want, wide = amp.compile(model, (x,), threads=1)(x), model(x), model(x, enabled=False)
+    assert torch.allclose(got, want, atol=1e-5), "as eager autocast computes it"
+    assert not torch.allclose(got, wide, atol=1e-5)
+    y = torch.randint(0, 4, (8,))
+    step = amp.compile_training(model, (x, y), loss=F.cross_entropy, optimizer=amp.SGD(lr=0.5), threads=1)
+    twin = copy.deepcopy(model)
+    optimizer = torch.optim.SGD(twin.parameters(), lr=0.5)
+    for _ in range(4):
+        loss = F.cross_entropy(twin(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        assert abs(step(x, y).loss - loss.item()) < 2e-3
+
+
 def test_weights_go_both_ways(tmp_path):
     step = amp.compile_training(net(), batch(), loss=F.cross_entropy, optimizer=amp.SGD(lr=0.1), threads=1)
     other = net(seed=5)
