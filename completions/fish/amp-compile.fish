@@ -20,4 +20,5 @@ complete -c amp-compile -l progress -d 'On a terminal, show the phase and its se
 complete -c amp-compile -l ptxas -r -F -d 'With --target=cuda: NVIDIA\'s assembler (default: the one on PATH, in $CUDA_HOME/bin or /usr/local/cuda/bin; without one the artifact has PTX alone)'
 complete -c amp-compile -l report -r -F -d 'Write what was decided and compiled, and how long each phase took: as JSON, or as a page'
 complete -c amp-compile -l target -x -d 'What the code is for: cpu (default); cuda: PTX, which drivers compile; cuda:sm_80,sm_90a: code for these chips, too'
+complete -c amp-compile -l trace-nonfinite -d 'With --training: also the entry by which amp-run names the node that made a step\'s first non-finite value'
 complete -c amp-compile -l training -r -F -d 'Compile a training step, as this file configures it'

@@ -77,6 +77,7 @@ complete -c amp-opt -l train-merge-checks -d 'Merge finite checks whose results 
 complete -c amp-opt -l train-move-unscale -d 'Move multiplications of gradients into their updates'
 complete -c amp-opt -l train-scale-loss -x -d 'Start backward from the loss scale'
 complete -c amp-opt -l train-split-step -d 'Split a training step where data-parallel ranks exchange gradients'
+complete -c amp-opt -l train-trace-nonfinite -d 'Make of a step the function that finds its first non-finite value'
 complete -c amp-opt -l view-op-graph -x -d 'Print Graphviz visualization of an operation'
 complete -c amp-opt -l autocast -x -d 'Give every op of a float32 graph a precision, with casts between and a reason for each decision'
 complete -c amp-opt -l build-evaluation -x -d 'Turn a float32 model and train.json into forward and loss over the step\'s state'

@@ -44,7 +44,7 @@ def train(folder, step, x, *options):
 
 def test_forward(folder):
     x = np.ones((3 * BATCH, 3))
-    x[BATCH] = -9
+    x[BATCH:2 * BATCH] = -9
     rows, text = train(folder, "small", x, "--no-shuffle")
     assert [row.get("first_non_finite_op") for row in rows] == [None, "forward of 'log' (Log)", None]
     assert "and it begins in forward of 'log' (Log)" in text
@@ -60,7 +60,8 @@ def test_backward(folder):
     """The gradient of y is finite in float32, and becomes infinite where it is rounded to half for the product before it."""
     rows, _ = train(folder, "scaled", np.ones((8 * BATCH, 3)), "--no-shuffle")
     skipped = [row for row in rows if row["skipped"]]
-    assert skipped and all(row["first_non_finite_op"].startswith("backward of 'second'") for row in skipped)
+    assert skipped and all(row["first_non_finite_op"].startswith("backward of '") for row in skipped)
+    assert skipped[0]["first_non_finite_op"] == "backward of 'second' (cast)"
 
 
 def test_the_run_is_not_changed(folder):
@@ -76,7 +77,7 @@ def test_the_run_is_not_changed(folder):
 def test_window(folder):
     """With accumulation every micro batch of the update is looked into."""
     x = np.ones((6 * BATCH, 3))
-    x[2 * BATCH] = -9
+    x[2 * BATCH:3 * BATCH] = -9  # all of them: Dropout drops some
     rows, _ = train(folder, "window", x, "--no-shuffle")
     assert [row.get("first_non_finite_op") for row in rows] == [None, "forward of 'log' (Log)", None]
 
