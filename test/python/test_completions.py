@@ -36,7 +36,7 @@ def test_bash():
     assert bash("amp-opt", "--autoc") == ["--autocast="]
     assert bash("amp-opt", "--emit", "=", "on") == ["onnx"]
     assert bash("amp-opt", "--emit", "=") == ["onnx", "mlir", "mlirbc"]
-    assert bash("amp-compile", "--print-") == ["--print-memory", "--print-plan"]
+    assert bash("amp-compile", "--print-") == ["--print-kernels=", "--print-memory", "--print-plan"]
     assert bash("amp-run", "tr") == ["train"]
     assert bash("amp-run", "train", "--last-batch", "d") == ["drop"]
 
