@@ -14,6 +14,16 @@ BIN = ROOT / "build/bin"
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 
 
+def lstm_runs(dtype):
+    """Whether PyTorch has an LSTM of this type on this CPU: its library asks for instructions that not every CPU has."""
+    try:
+        with torch.autocast("cpu", DTYPES[dtype]):
+            torch.nn.LSTM(4, 4)(torch.zeros(2, 1, 4))
+    except RuntimeError:
+        return False
+    return True
+
+
 def make_batches(batch, count, seed=1):
     rng = np.random.default_rng(seed)
     return [batch(rng) for _ in range(count)]
